@@ -1,0 +1,10 @@
+# Decides whether the Vulkan backend and layer are built. Only headers are needed: the loader is opened at run time.
+set(LAPWING_HAVE_VULKAN OFF)
+if(NOT LAPWING_BACKEND_VULKAN STREQUAL "OFF")
+  find_path(LAPWING_VULKAN_INCLUDE_DIR vulkan/vk_layer.h)
+  if(LAPWING_VULKAN_INCLUDE_DIR)
+    set(LAPWING_HAVE_VULKAN ON)
+  elseif(LAPWING_BACKEND_VULKAN STREQUAL "ON")
+    message(FATAL_ERROR "LAPWING_BACKEND_VULKAN=ON, but vulkan/vk_layer.h was not found: install libvulkan-dev")
+  endif()
+endif()

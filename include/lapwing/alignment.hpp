@@ -1,0 +1,57 @@
+// Device ticks placed on the host clock, with an uncertainty, from anchors and brackets.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lapwing/stamp.hpp"
+#include "lapwing/units.hpp"
+
+namespace lapwing {
+
+/// Maps the unwrapped ticks of one device clock to the host clock.
+///
+/// An *anchor* is a pair that the driver delivered (calibrated timestamps). A *bracket* is a device interval that is
+/// known to lie inside a host interval: between the moment before a submit and the moment after its completion was
+/// seen. Brackets narrow the offset without any help from the driver, and unmask anchors of another epoch: an anchor
+/// that contradicts the brackets by more than both uncertainties is refused, and the alignment goes on by brackets
+/// alone. Threads: one at a time.
+class ClockAlignment {
+public:
+    explicit ClockAlignment(TickScale scale) noexcept;
+
+    /// A pair from the driver. Units: `device` unwrapped ticks, `uncertainty_ns` half-width.
+    void anchor(uint64_t device, HostNs host, int64_t uncertainty_ns) noexcept;
+
+    /// Device interval [first, last] lies within host interval [before, after].
+    void bracket(uint64_t first, uint64_t last, HostNs before, HostNs after) noexcept;
+
+    /// Whether to_host() means anything yet.
+    [[nodiscard]] bool aligned() const noexcept;
+
+    /// The host moment of a device tick. Before alignment, ticks are converted as if both clocks began together.
+    [[nodiscard]] HostNs to_host(uint64_t device) const noexcept;
+
+    /// Half-width of the interval that contains the true host moment; absent before alignment.
+    [[nodiscard]] std::optional<int64_t> uncertainty_ns() const noexcept;
+
+    /// Whether the driver's anchors are in use.
+    [[nodiscard]] bool calibrated() const noexcept;
+
+    /// Whether an anchor was refused because it contradicts the brackets.
+    [[nodiscard]] bool calibration_refused() const noexcept;
+
+private:
+    TickScale scale_;
+    bool has_anchor_ = false;
+    bool has_bracket_ = false;
+    bool refused_ = false;
+    uint64_t anchor_device_ = 0;
+    int64_t anchor_host_ns_ = 0;
+    int64_t anchor_uncertainty_ns_ = 0;
+    uint64_t base_device_ = 0;     // tick that bracket offsets are relative to
+    int64_t offset_low_ns_ = 0;    // host - (device - base) lies in [low, high]
+    int64_t offset_high_ns_ = 0;
+};
+
+}    // namespace lapwing

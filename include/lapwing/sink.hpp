@@ -1,0 +1,101 @@
+// The seam between those who produce spans (harvest, file readers) and those who consume them (file writers, views).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lapwing/loss.hpp"
+#include "lapwing/record.hpp"
+#include "lapwing/result.hpp"
+
+namespace lapwing {
+
+/// The clock of a device as it was found.
+struct ClockInfo {
+    double resolution_ns = 0;                 ///< ns per tick; 0 = unknown
+    uint32_t valid_bits = 0;                  ///< 0 = unknown
+    bool calibrated = false;                  ///< the driver offers device and host time as a pair
+    std::optional<int64_t> uncertainty_ns;    ///< half-width of the host alignment; absent = not aligned
+};
+
+/// A device whose spans are in the stream. Numbered from 1.
+struct DeviceInfo {
+    uint32_t id = 0;
+    std::string api;    ///< "vulkan", "sim", ...
+    std::string name;
+    std::string driver;    ///< name and version as the driver states them
+    ClockInfo clock;
+};
+
+/// Where the stream comes from.
+struct ProcessInfo {
+    int64_t pid = 0;
+    std::string command;    ///< command line; values of options that look like secrets are replaced by "***"
+    std::string lapwing_version;
+    std::string level;     ///< see level.hpp
+    uint32_t every = 1;    ///< arming stride in steps
+};
+
+/// What a track shows.
+enum class TrackKind : uint8_t {
+    kDeviceQueue = 0,    ///< device spans of one queue, in device order
+    kHostThread,         ///< host spans of one thread: submits, waits, scopes
+};
+
+struct TrackInfo {
+    TrackId id = 0;
+    TrackKind kind = TrackKind::kDeviceQueue;
+    uint32_t device = 0;    ///< DeviceInfo::id; 0 for host threads
+    std::string name;       ///< "queue 0", "thread 4711"
+};
+
+/// A finished step: the work between two moments at which the program has seen all it submitted complete.
+/// Only periods in which at least one dispatch ran make a step; what came before it belongs to it.
+struct StepRecord {
+    uint32_t index = 0;         ///< from 0, dense
+    int64_t begin_ns = 0;       ///< host time of the first submit
+    int64_t end_ns = 0;         ///< host time at which the program saw completion
+    uint64_t dispatches = 0;    ///< executed in this step, timed or not
+    bool armed = true;          ///< whether its kernels were timed
+};
+
+/// What the recording process knows about itself. Cumulative: the latest one counts.
+struct RecordingStats {
+    uint64_t begun = 0;       ///< device spans begun = recorded + estimated + lost.total() once all is settled
+    uint64_t recorded = 0;    ///< measured device spans handed to the sink
+    uint64_t estimated = 0;
+    LossCounts lost;
+    uint64_t stamps = 0;                 ///< device timestamps written for us
+    uint64_t result_reads = 0;           ///< calls made to read results
+    uint64_t own_submits = 0;            ///< submits we added
+    uint64_t hook_ns = 0;                ///< host time spent in Lapwing on the program's threads
+    uint64_t faults = 0;                 ///< faults of ours that let the call through untouched
+    int64_t window_begin_ns = 0;         ///< host time of the first thing recorded
+    int64_t window_end_ns = 0;           ///< host time of these stats
+    bool final = false;                  ///< written at an orderly end
+    uint64_t executed_dispatches = 0;    ///< dispatches executed, timed or not
+    uint64_t names_dropped = 0;          ///< sites folded into "other" because the table was full
+};
+
+/// A consumer of the span stream: a file writer, a view, a tee of several.
+/// Shape:   device, track and site are announced before the first span that refers to them. Spans of one track come in
+///          device order. `process` comes first and once.
+/// Errors:  the first failure is returned and kept by the sink; later calls may return it again and do nothing.
+/// Threads: one at a time.
+class SpanSink {
+public:
+    virtual ~SpanSink() = default;
+    virtual Status process(const ProcessInfo& process) = 0;
+    virtual Status device(const DeviceInfo& device) = 0;
+    virtual Status track(const TrackInfo& track) = 0;
+    virtual Status site(SiteId id, const Site& site) = 0;
+    virtual Status spans(std::span<const SpanRecord> spans) = 0;
+    virtual Status step(const StepRecord& step) = 0;
+    virtual Status stats(const RecordingStats& stats) = 0;
+    virtual Status close() = 0;
+};
+
+}    // namespace lapwing

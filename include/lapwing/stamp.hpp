@@ -1,0 +1,81 @@
+// The timestamp correctness layer that every backend shares: wrap, validity, conversion. Integer arithmetic, converted
+// last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lapwing/backend.hpp"
+#include "lapwing/loss.hpp"
+#include "lapwing/result.hpp"
+#include "lapwing/units.hpp"
+
+namespace lapwing {
+
+/// Nanoseconds per device tick as an exact ratio of integers.
+/// Source:  Vulkan 1.3, VkPhysicalDeviceLimits::timestampPeriod ("number of nanoseconds required for a timestamp query
+///          to be incremented by 1"), a float; the ratio kept here is the float's exact value.
+class TickScale {
+public:
+    /// 1 ns per tick.
+    constexpr TickScale() = default;
+
+    /// Errors:  kInvalidArgument where the period is not finite, not > 0, or above 1 s a tick.
+    [[nodiscard]] static Result<TickScale> from_period(double ns_per_tick);
+
+    /// Ticks of a span to ns, rounded to nearest, halves up. 128-bit inside; saturates at INT64_MAX.
+    [[nodiscard]] int64_t to_ns(uint64_t ticks) const noexcept;
+
+    [[nodiscard]] double ns_per_tick() const noexcept;
+
+private:
+    constexpr TickScale(uint64_t numerator, uint32_t shift) noexcept : numerator_(numerator), shift_(shift) {}
+    uint64_t numerator_ = 1;    // ns = ticks * numerator_ / 2^shift_
+    uint32_t shift_ = 0;
+};
+
+/// All ones in the low `valid_bits` bits; 64 gives all ones (shifting by 64 would be undefined).
+/// Shape:   valid_bits in 0..64.
+[[nodiscard]] constexpr uint64_t tick_mask(uint32_t valid_bits) noexcept {
+    return valid_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << valid_bits) - 1;
+}
+
+/// Continues a wrapping counter into 64 bits.
+/// Units:   ticks. `unwrap` assumes that successive values are less than half the range apart in either direction, so a
+///          stamp may be a little older than the last one; a host-time hint resolves longer gaps.
+/// Threads: one at a time.
+class TickUnwrapper {
+public:
+    explicit TickUnwrapper(uint32_t valid_bits) noexcept;
+
+    /// The 64-bit continuation of `raw`. The first value is kept as it is.
+    uint64_t unwrap(Ticks raw) noexcept;
+
+    /// As `unwrap`, for values that may lie several wraps after the last one: `elapsed_ns_hint` is host time since the
+    /// last unwrapped value. `*ambiguous` is set where the hint's own error could hide a wrap.
+    uint64_t unwrap(Ticks raw, int64_t elapsed_ns_hint, const TickScale& scale, bool* ambiguous) noexcept;
+
+private:
+    uint64_t mask_;
+    uint64_t last_ = 0;
+    bool started_ = false;
+};
+
+/// The verdict on a pair of stamps: a time, or the reason why there is none.
+struct SpanTime {
+    uint64_t begin_ticks = 0;    ///< masked, not unwrapped
+    uint64_t duration_ticks = 0;
+    std::optional<LossReason> lost;    ///< absent = valid
+};
+
+/// Judges a begin/end pair in ticks: masks, subtracts modulo 2^valid_bits, recognises zero, reversed and implausible.
+/// Shape:   `max_ticks` bounds a plausible duration (0 = half the counter's range). A distance above half the range is
+///          `reversed`; a zero stamp is `zero_stamp` unless the other stamp shows that the counter just passed zero.
+[[nodiscard]] SpanTime judge_span(Ticks begin, Ticks end, uint32_t valid_bits, uint64_t max_ticks = 0) noexcept;
+
+/// Maps unwrapped device ticks to host time through an anchor.
+/// Shape:   `unwrapped` and `anchor_unwrapped` come from the same unwrapper.
+[[nodiscard]] HostNs align(uint64_t unwrapped, uint64_t anchor_unwrapped, HostNs anchor_host,
+                           const TickScale& scale) noexcept;
+
+}    // namespace lapwing
