@@ -26,6 +26,14 @@ public:
     /// Ticks of a span to ns, rounded to nearest, halves up. 128-bit inside; saturates at INT64_MAX.
     [[nodiscard]] int64_t to_ns(uint64_t ticks) const noexcept;
 
+    /// As to_ns for a signed distance: to_signed_ns(-t) == -to_ns(t).
+    [[nodiscard]] int64_t to_signed_ns(int64_t ticks) const noexcept {
+        return ticks < 0 ? -to_ns(uint64_t{0} - static_cast<uint64_t>(ticks)) : to_ns(static_cast<uint64_t>(ticks));
+    }
+
+    /// Whole ticks in `ns`; 0 for negative ns; saturates at UINT64_MAX.
+    [[nodiscard]] uint64_t to_ticks(int64_t ns) const noexcept;
+
     [[nodiscard]] double ns_per_tick() const noexcept;
 
 private:
@@ -52,7 +60,9 @@ public:
     uint64_t unwrap(Ticks raw) noexcept;
 
     /// As `unwrap`, for values that may lie several wraps after the last one: `elapsed_ns_hint` is host time since the
-    /// last unwrapped value. `*ambiguous` is set where the hint's own error could hide a wrap.
+    /// last unwrapped value. The continuation nearest to what the hint predicts is taken. `*ambiguous` says whether it
+    /// lies more than a quarter of the range from there, so that the hint's own error could hide a wrap. `ambiguous`
+    /// may be null; a negative hint counts as 0.
     uint64_t unwrap(Ticks raw, int64_t elapsed_ns_hint, const TickScale& scale, bool* ambiguous) noexcept;
 
 private:
@@ -70,7 +80,11 @@ struct SpanTime {
 
 /// Judges a begin/end pair in ticks: masks, subtracts modulo 2^valid_bits, recognises zero, reversed and implausible.
 /// Shape:   `max_ticks` bounds a plausible duration (0 = half the counter's range). A distance above half the range is
-///          `reversed`; a zero stamp is `zero_stamp` unless the other stamp shows that the counter just passed zero.
+///          `reversed`, one above `max_ticks` is `implausible`, 0 valid bits are `unsupported`. A zero stamp is
+///          `zero_stamp` unless the other stamp shows that the counter just passed zero: begin and end lie at most
+///          min(2^16, 2^(valid_bits - 16)) ticks apart, within `max_ticks`, and are not both zero. With 16 valid bits
+///          or fewer, zero is always missing. What this gives up is one span in 2^valid_bits; what it prevents is a
+///          span from the epoch.
 [[nodiscard]] SpanTime judge_span(Ticks begin, Ticks end, uint32_t valid_bits, uint64_t max_ticks = 0) noexcept;
 
 /// Maps unwrapped device ticks to host time through an anchor.
