@@ -1,0 +1,135 @@
+// lapwing run: a program that nobody changed, started with the layer that times its GPU work.
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.hpp"
+#include "run_environment.hpp"
+#include "run_output.hpp"
+#include "run_process.hpp"
+
+namespace lapwing::cli {
+namespace {
+
+struct RunOptions {
+    std::string level = "kernel";
+    std::string every = "1";
+    std::string output;
+    std::vector<std::string> command;
+};
+
+/// A sentence about the first option whose value is out of its range.
+std::optional<std::string> find_bad_option(const RunOptions& options) {
+    if (options.command.empty()) return "run needs a program: lapwing run [options] -- CMD ...";
+    if (options.level != "off" && options.level != "basic" && options.level != "kernel")
+        return "--level '" + options.level + "' is not one of: off, basic, kernel";
+    uint32_t every = 0;
+    const char* end = options.every.data() + options.every.size();
+    const std::from_chars_result parsed = std::from_chars(options.every.data(), end, every);
+    if (parsed.ec != std::errc() || parsed.ptr != end || every == 0)
+        return "--every '" + options.every + "' is not a whole number from 1 to " + std::to_string(UINT32_MAX);
+    return std::nullopt;
+}
+
+std::vector<std::string> own_environment() {
+    std::vector<std::string> out;
+    for (char** entry = environ; *entry != nullptr; ++entry) out.emplace_back(*entry);
+    return out;
+}
+
+/// The one line at the end: what was recorded, or why nothing was.
+void print_outcome(const RunOptions& options, const std::string& recording) {
+    const std::string& program = options.command.front();
+    if (options.level == "off") {
+        std::fprintf(stderr, "lapwing: level off: nothing was recorded\n");
+        return;
+    }
+    std::error_code ignored;
+    if (!std::filesystem::exists(recording, ignored)) {
+        std::fprintf(stderr, "lapwing: warning: %s used no GPU API that Lapwing can see (Vulkan)\n", program.c_str());
+        return;
+    }
+    const Result<RecordingTotals> totals = read_totals(recording);
+    if (!totals) {
+        fail(kOk, totals.error().message);
+        return;
+    }
+    const RecordingStats& stats = totals.value().stats;
+    if (totals.value().spans == 0 && stats.begun == 0 && stats.executed_dispatches == 0) {
+        std::fprintf(stderr,
+                     "lapwing: warning: %s opened Vulkan but dispatched nothing (ggml runs on the CPU unless "
+                     "GGML_VK_VISIBLE_DEVICES is set)\n",
+                     program.c_str());
+        return;
+    }
+    std::string also;
+    for (const std::string& child : child_recordings(options.output)) also += (also.empty() ? "" : ", ") + child;
+    if (!also.empty()) also = "; child processes: " + also;
+    std::fprintf(stderr, "lapwing: %s: %s%s; see: lapwing report %s\n", options.output.c_str(),
+                 to_text(totals.value()).c_str(), also.c_str(), options.output.c_str());
+}
+
+int run(RunOptions options) {
+    if (const std::optional<std::string> bad = find_bad_option(options)) return fail(kBadUse, *bad);
+    const std::string& program = options.command.front();
+    if (options.output.empty()) options.output = std::filesystem::path(program).filename().string() + ".pftrace";
+
+    const Result<std::string> folder = find_layer_folder();
+    if (!folder) return fail(kOwnFailure, folder.error().message);
+    const Result<std::string> recording = prepare_output(options.output);
+    if (!recording) return fail(kOwnFailure, recording.error().message);
+
+    const LayerSettings settings{folder.value(), recording.value(), options.level, options.every};
+    const Result<ProgramEnd> end = run_program(options.command, program_environment(own_environment(), settings));
+    if (!end) {
+        const Error& error = end.error();
+        if (error.code == Errc::kNotFound)
+            return fail(kNoProgram, "cannot start " + program + ": there is no such program in PATH or at that path");
+        if (error.code == Errc::kUnreadable)
+            return fail(kNotExecutable, "cannot start " + program + ": " + error.message + "; is it executable?");
+        return fail(kOwnFailure, "cannot start " + program + ": " + error.message);
+    }
+    print_outcome(options, recording.value());
+    return end.value().signalled ? kSignalBase + end.value().number : end.value().number;
+}
+
+}    // namespace
+
+void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_code) {
+    auto options = std::make_shared<RunOptions>();
+    CLI::App* command = app.add_subcommand("run", "Run a program, unchanged, and record its GPU work");
+    command->add_option("--level", options->level,
+                        "off: nothing; basic: steps and launch counts, no device stamps;\n"
+                        "kernel: the device time of every kernel, copy and fill (default)");
+    command->add_option("--every", options->every, "Time the kernels of one step in N, the first included (default 1)");
+    command->add_option("-o,--output", options->output,
+                        "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>.\n"
+                        "A recording of an earlier run is replaced, any other file is left alone and refused");
+    command->prefix_command();
+    command->footer(
+        "\nSettings of yours are kept and added to: VK_INSTANCE_LAYERS, VK_LAYER_PATH, VK_ADD_LAYER_PATH and\n"
+        "GGML_VK_DEBUG_MARKERS, which makes ggml name its operations.");
+    command->callback([command, options, &program, &exit_code] {
+        // Without a "--" the program begins where CLI11 met the first argument that it does not know.
+        std::vector<std::string> rest = command->remaining();
+        if (!rest.empty() && (!program.empty() || rest.front().front() == '-')) {
+            exit_code = fail(kBadUse, "run does not know '" + rest.front() + "'; see: lapwing run --help");
+            return;
+        }
+        options->command = rest.empty() ? program : rest;
+        exit_code = run(*options);
+    });
+}
+
+}    // namespace lapwing::cli

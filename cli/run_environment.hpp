@@ -1,0 +1,36 @@
+// What `lapwing run` changes in the environment of the program that it starts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lapwing/result.hpp"
+
+namespace lapwing::cli {
+
+/// Name of the Vulkan layer, as its manifest states it.
+inline constexpr const char* kLayerName = "VK_LAYER_LAPWING_timing";
+
+/// The folder that holds the layer's manifest: beside this executable in the build tree, under its prefix when
+/// installed.
+/// Errors:  kNotFound naming the folders that were looked in.
+[[nodiscard]] Result<std::string> find_layer_folder();
+
+/// What the layer is told.
+struct LayerSettings {
+    std::string folder;    ///< of the manifest
+    std::string output;    ///< absolute path of the recording
+    std::string level;     ///< "off", "basic" or "kernel"
+    std::string every;     ///< arming stride in steps, >= 1
+};
+
+/// The user's environment with Lapwing's settings added to those that are there; none of the user's is lost.
+/// Shape:   `user` and the result are "NAME=value" strings; order is kept, new names come last.
+///          VK_INSTANCE_LAYERS: our layer goes in front. VK_LAYER_PATH: the folder is appended where the user set it,
+///          because the loader then looks nowhere else; otherwise VK_ADD_LAYER_PATH gets it.
+///          GGML_VK_DEBUG_MARKERS: 1 unless the user set it. LAPWING_OUT, _LEVEL, _EVERY: set.
+[[nodiscard]] std::vector<std::string> program_environment(std::vector<std::string> user,
+                                                           const LayerSettings& settings);
+
+}    // namespace lapwing::cli
