@@ -16,10 +16,10 @@ namespace lapwing {
 /// What the rows of a report are.
 enum class GroupBy : uint8_t {
     kOp = 0,    ///< the engine's name for the work, over all layers; falls back to kernel, then kind, span by span
-    kKernel,    ///< the GPU program
+    kKernel,    ///< the GPU program; spans without one (copies, fills) make a row of their kind
     kLayer,     ///< transformer layer; spans without one make the row "-"
-    kStep,      ///< step index, in order
-    kQueue,     ///< track
+    kStep,      ///< step index, in order; spans outside every step make the row "-"
+    kQueue,     ///< track, host threads too
     kName,      ///< every slice's own label, host spans too
 };
 
@@ -35,41 +35,82 @@ struct Distribution {
     [[nodiscard]] double mean_ns() const noexcept { return count == 0 ? 0.0 : double(total_ns) / double(count); }
 };
 
+/// What only a row of one step has (`GroupBy::kStep`).
+struct StepFigures {
+    int64_t gpu_ns = 0;         ///< union of the step's device spans, warm-up included, summed over devices
+    int64_t wall_ns = 0;        ///< first submit to completion; 0 where the step never finished
+    uint64_t dispatches = 0;    ///< executed in it, timed or not; 0 where the step never finished
+    bool finished = false;      ///< its StepRecord is in the stream
+    bool armed = true;          ///< whether its kernels were to be timed
+};
+
 struct ReportRow {
     std::string name;
     std::string kind;             ///< to_text(SpanKind); "mixed" where a row has several
-    Distribution spans;           ///< warm-up left out
+    Distribution spans;           ///< warm-up left out, estimates included
     uint64_t warmup_count = 0;    ///< first uses, which may contain compilation
     int64_t warmup_ns = 0;
-    double share = 0;    ///< of the total of all rows, 0..1
+    uint64_t estimated_count = 0;            ///< how many of `spans` are estimates
+    double share = 0;                        ///< of the total of all rows, 0..1
+    std::optional<double> per_step_ns;       ///< time in the steps of StepSummary::gpu_ns over their number
+    std::optional<double> per_step_count;    ///< spans in these steps over their number
+    std::optional<StepFigures> step;
 };
 
 /// Steps: the headline. Steps that contain warm-up are counted apart.
+/// Shape:   count = gpu_ns.count + with_warmup + not_armed + untimed.
 struct StepSummary {
     uint64_t count = 0;    ///< all finished steps
     uint64_t with_warmup = 0;
-    Distribution gpu_ns;     ///< union of device spans within a step, steps without warm-up
+    uint64_t not_armed = 0;     ///< their kernels were not to be timed
+    uint64_t untimed = 0;       ///< armed, and none of their spans has a time
+    uint64_t incomplete = 0;    ///< of gpu_ns.count: fewer dispatches timed than executed, so gpu_ns is a lower bound
+    uint64_t missing_dispatches = 0;    ///< how many dispatches those steps lack
+    Distribution gpu_ns;     ///< union of device spans within a step, summed over devices, steps without warm-up
     Distribution wall_ns;    ///< host time from a step's first submit to its completion, the same steps
+};
+
+/// What one device did.
+struct DeviceFigures {
+    uint32_t id = 0;    ///< DeviceInfo::id
+    uint64_t spans = 0;
+    int64_t busy_ns = 0;    ///< union of its spans
+};
+
+/// What the reader of a file found beside the stream (ReadSummary); all zero for a live stream.
+struct SourceState {
+    bool torn = false;             ///< the file ends inside a packet
+    uint64_t torn_at = 0;          ///< byte offset of that packet
+    uint64_t unclosed = 0;         ///< slices that were begun and never ended
+    uint64_t unknown_sites = 0;    ///< spans whose site was never described
 };
 
 struct Report {
     GroupBy by = GroupBy::kOp;
     std::string file;
+    SourceState source;    ///< set by the caller who read the file
     ProcessInfo process;
-    std::vector<DeviceInfo> devices;
-    RecordingStats stats;    ///< the latest in the stream
+    std::vector<DeviceInfo> devices;    ///< by id; the latest announcement of each
+    RecordingStats stats;               ///< the latest in the stream
     bool has_stats = false;
-    int64_t window_ns = 0;                     ///< first to last moment recorded
-    int64_t busy_ns = 0;                       ///< union of device spans, summed over devices
-    std::optional<double> coverage_of_busy;    ///< unknown without submit-level stamps
-    std::optional<double> coverage_of_wall;    ///< busy_ns / (window_ns x devices); unknown for an empty window
-    uint64_t spans = 0;                        ///< measured device spans, warm-up included
+    int64_t window_ns = 0;                        ///< first to last moment recorded
+    int64_t busy_ns = 0;                          ///< union of device spans, summed over devices
+    std::vector<DeviceFigures> device_figures;    ///< devices with spans, by id
+    std::optional<double> coverage_of_busy;       ///< unknown without submit-level stamps
+    std::optional<double>
+        coverage_of_wall;    ///< busy_ns / (window_ns x devices with spans); unknown for an empty window
+    uint64_t spans = 0;      ///< measured device spans, warm-up included
     uint64_t estimated = 0;
+    uint64_t host_spans = 0;
+    uint64_t dispatch_spans = 0;    ///< device spans of kind dispatch, estimates included
+    uint64_t refused = 0;           ///< device spans left out: negative duration, or an end beyond the clock's range
+    uint64_t outside_steps = 0;     ///< device spans that belong to no finished step
     uint64_t warmup_spans = 0;
     int64_t warmup_ns = 0;
-    int64_t total_ns = 0;    ///< sum over rows, warm-up left out
+    int64_t total_ns = 0;           ///< sum over rows, warm-up left out
+    int64_t device_total_ns = 0;    ///< sum of device spans, warm-up included: above busy_ns where they overlap
     StepSummary steps;
-    std::vector<ReportRow> rows;    ///< by total_ns descending, then name; steps in order
+    std::vector<ReportRow> rows;    ///< by total_ns descending, then name; layers, steps in natural order, "-" last
 
     /// begun = spans + estimated + lost: what the stream itself shows, checked against stats.begun by `unaccounted`.
     [[nodiscard]] uint64_t begun() const noexcept { return spans + estimated + stats.lost.total(); }
@@ -80,7 +121,9 @@ struct Report {
 };
 
 /// A sink that turns the stream it is fed into reports.
-/// Cost:    cold; memory 16 bytes a span.
+/// Shape:   tolerates what a file may do to it: sites, tracks and steps may be missing, late or told again (the latest
+///          counts), spans may come in any order.
+/// Cost:    cold; memory 16 bytes a span while fed; build() takes up to 40 bytes a span more for its own time.
 /// Threads: one at a time.
 class ReportBuilder : public SpanSink {
 public:
@@ -90,16 +133,34 @@ public:
 
 [[nodiscard]] std::unique_ptr<ReportBuilder> make_report_builder();
 
+/// What a reader of a report must know before trusting it: losses, torn files, overlap, coarse clocks, and what to do.
+struct ReportNote {
+    bool warning = false;    ///< the figures are incomplete or doubtful; else an explanation
+    std::string text;        ///< one sentence or two, without a line break
+};
+[[nodiscard]] std::vector<ReportNote> notes_of(const Report& report);
+
 /// The report as a text for a terminal.
 /// Shape:   `top` rows (0 = all), the rest summed in one row; at most `width` columns; colour only where asked for.
+///          ASCII but for the names themselves; names too long for their column lose their middle and stay unique.
 struct TextOptions {
     std::size_t top = 20;
-    std::size_t width = 120;
+    std::size_t width = 120;    ///< >= 60; smaller values are taken as 60
     bool colour = false;
 };
 [[nodiscard]] std::string to_text(const Report& report, const TextOptions& options = {});
 
-/// The report as JSON, schema "lapwing.report/1" (docs/report.schema.json): unknown is null, integers are exact ns.
-[[nodiscard]] std::string to_json(const Report& report);
+/// The report as JSON, schema "lapwing.report/1" (docs/report.schema.json): unknown is null, integers are exact ns,
+/// rows by total_ns descending, then name, whatever they are.
+[[nodiscard]] std::string to_json(const Report& report, std::size_t top = 0);
+
+/// The rows as CSV (RFC 4180 quoting, one header line, integers are exact ns, unknown is empty).
+/// Shape:   the accounting of the whole report (begun = measured + estimated + lost) stands in the last columns of
+/// every
+///          row, since the format has no other place for it.
+[[nodiscard]] std::string to_csv(const Report& report, std::size_t top = 0);
+
+/// Headline, rows and accounting as a GitHub-flavoured Markdown table.
+[[nodiscard]] std::string to_markdown(const Report& report, std::size_t top = 0);
 
 }    // namespace lapwing

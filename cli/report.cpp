@@ -1,0 +1,113 @@
+// lapwing report: where the GPU time of a recording went.
+#include "lapwing/report.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "commands.hpp"
+#include "lapwing/perfetto.hpp"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr std::size_t kDefaultTop = 20;
+constexpr std::size_t kDefaultWidth = 120;
+constexpr std::size_t kMinWidth = 60;
+constexpr std::size_t kMaxWidth = 1000;
+
+struct ReportOptions {
+    std::string file;
+    std::string by;
+    std::string format = "text";
+    std::optional<std::size_t> top;
+    std::optional<std::size_t> width;
+};
+
+// The terminal's own width where there is one, so that no line wraps.
+std::size_t output_width() {
+    winsize size{};
+    if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return kDefaultWidth;
+    return size.ws_col < kMinWidth ? kMinWidth : size.ws_col;
+}
+
+// https://no-color.org: any value but the empty one turns colour off.
+bool wants_colour() {
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    if (no_colour != nullptr && *no_colour != '\0') return false;
+    return ::isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
+}
+
+std::string render(const Report& report, const ReportOptions& options) {
+    if (options.format == "json") return to_json(report, options.top.value_or(0));
+    if (options.format == "csv") return to_csv(report, options.top.value_or(0));
+    if (options.format == "md") return to_markdown(report, options.top.value_or(0));
+    return to_text(report, TextOptions{.top = options.top.value_or(kDefaultTop),
+                                       .width = options.width.value_or(output_width()),
+                                       .colour = wants_colour()});
+}
+
+int run_report(const ReportOptions& options) {
+    std::optional<GroupBy> by;
+    if (!options.by.empty()) {
+        const Result<GroupBy> parsed = parse_group_by(options.by);
+        if (!parsed) return fail(kBadUse, "--by: " + parsed.error().message);
+        by = parsed.value();
+    }
+    const std::unique_ptr<ReportBuilder> builder = make_report_builder();
+    const Result<ReadSummary> read = read_perfetto(options.file, *builder);
+    if (!read) return fail(kBadUse, read.error().message);
+
+    Report report = builder->build(by);
+    report.file = options.file;
+    report.source = SourceState{.torn = read.value().torn,
+                                .torn_at = read.value().torn_at,
+                                .unclosed = read.value().unclosed,
+                                .unknown_sites = read.value().unknown_sites};
+    const std::string text = render(report, options);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+        return fail(kBadUse, std::string{"cannot write the report to standard output: "} + std::strerror(errno));
+    }
+    return kOk;
+}
+
+}    // namespace
+
+void add_report_command(CLI::App& app, int& exit_code) {
+    auto options = std::make_shared<ReportOptions>();
+    CLI::App* command = app.add_subcommand("report", "Show where the GPU time of a recording went");
+    command->add_option("file", options->file, "The recording, as written by lapwing run")
+        ->required()
+        ->type_name("FILE");
+    command
+        ->add_option("--by", options->by,
+                     "Rows: op, kernel, layer, step, queue or name (default: op where ops are named,\n"
+                     "else kernel, else name). queue and name show host spans too")
+        ->type_name("HOW");
+    command
+        ->add_option("--top", options->top,
+                     "The N largest rows, the others in one (text: default 20; other formats: all; 0: all)")
+        ->type_name("N");
+    command->add_option("--format", options->format, "text (default), json, csv or md")
+        ->check(CLI::IsMember({"text", "json", "csv", "md"}))
+        ->type_name("FORMAT");
+    command
+        ->add_option("--width", options->width, "Columns of the text, 60 to 1000 (default: the terminal's, else 120)")
+        ->check(CLI::Range(kMinWidth, kMaxWidth))
+        ->type_name("N");
+    command->callback([options, &exit_code] { exit_code = run_report(*options); });
+}
+
+}    // namespace lapwing::cli

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "export/known.hpp"
+#include "lapwing/report.hpp"
+
+namespace lapwing {
+namespace {
+
+// RFC 4180: a field with a comma, a quote or a line break is quoted, quotes in it are doubled.
+std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"') out += '"';
+        out += c;
+    }
+    return out + '"';
+}
+
+template <class T>
+std::string or_empty(const std::optional<T>& value) {
+    return value ? fmt::format("{}", *value) : std::string{};
+}
+
+}    // namespace
+
+std::string to_csv(const Report& report, std::size_t top) {
+    const auto lost = report.has_stats ? std::optional{report.stats.lost.total()} : std::nullopt;
+    const auto begun = report.has_stats ? std::optional{report.begun()} : std::nullopt;
+    const std::string accounting =
+        fmt::format("{},{},{},{}", or_empty(begun), report.spans, report.estimated, or_empty(lost));
+
+    std::string out =
+        "name,kind,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,share,per_step_ns,per_step_count,"
+        "warmup_count,warmup_ns,report_begun,report_measured,report_estimated,report_lost\n";
+    for (const ReportRow* row : detail::select_rows(report, top).rows) {
+        const Distribution& spans = row->spans;
+        const auto known = [&](int64_t value) { return spans.count == 0 ? std::string{} : std::to_string(value); };
+        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                       csv_field(row->name), row->kind, spans.count, spans.total_ns,
+                       spans.count == 0 ? std::string{} : fmt::format("{}", spans.mean_ns()), known(spans.min_ns),
+                       known(spans.p50_ns), known(spans.p90_ns), known(spans.p99_ns), known(spans.max_ns),
+                       or_empty(detail::known_share(report, *row)), or_empty(row->per_step_ns),
+                       or_empty(row->per_step_count), row->warmup_count, row->warmup_ns, accounting);
+    }
+    return out;
+}
+
+}    // namespace lapwing

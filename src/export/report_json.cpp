@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "export/known.hpp"
+#include "lapwing/report.hpp"
+
+namespace lapwing {
+namespace {
+
+// Keys stay in the order of design.md, so that two reports can be compared as texts.
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json text_or_null(const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json clock_json(const ClockInfo* clock) {
+    if (clock == nullptr) {
+        return Json{
+            {"resolution_ns", nullptr}, {"valid_bits", nullptr}, {"calibrated", nullptr}, {"uncertainty_ns", nullptr}};
+    }
+    return Json{{"resolution_ns", clock->resolution_ns > 0 ? Json(clock->resolution_ns) : Json(nullptr)},
+                {"valid_bits", clock->valid_bits != 0 ? Json(clock->valid_bits) : Json(nullptr)},
+                {"calibrated", clock->calibrated},
+                {"uncertainty_ns", or_null(clock->uncertainty_ns)}};
+}
+
+Json source_json(const Report& report) {
+    // The first device that worked speaks for the file; all of them are listed behind it.
+    const DeviceInfo* first = report.devices.empty() ? nullptr : &report.devices.front();
+    for (const DeviceInfo& device : report.devices) {
+        if (!report.device_figures.empty() && device.id == report.device_figures.front().id) first = &device;
+    }
+    Json out{{"file", text_or_null(report.file)},
+             {"device", first == nullptr ? Json(nullptr) : text_or_null(first->name)},
+             {"driver", first == nullptr ? Json(nullptr) : text_or_null(first->driver)},
+             {"clock", clock_json(first == nullptr ? nullptr : &first->clock)}};
+    out["devices"] = Json::array();
+    for (const DeviceInfo& device : report.devices) {
+        Json entry{{"id", device.id},
+                   {"api", text_or_null(device.api)},
+                   {"device", text_or_null(device.name)},
+                   {"driver", text_or_null(device.driver)},
+                   {"clock", clock_json(&device.clock)},
+                   {"spans", 0},
+                   {"busy_ns", nullptr}};
+        for (const DeviceFigures& figures : report.device_figures) {
+            if (figures.id != device.id) continue;
+            entry["spans"] = figures.spans;
+            entry["busy_ns"] = figures.busy_ns;
+        }
+        out["devices"].push_back(std::move(entry));
+    }
+    out["process"] = Json{{"pid", report.process.pid != 0 ? Json(report.process.pid) : Json(nullptr)},
+                          {"command", text_or_null(report.process.command)},
+                          {"lapwing_version", text_or_null(report.process.lapwing_version)},
+                          {"level", text_or_null(report.process.level)},
+                          {"every", report.process.every}};
+    out["torn_at"] = report.source.torn ? Json(report.source.torn_at) : Json(nullptr);
+    return out;
+}
+
+Json distribution_json(const Distribution& values) {
+    const bool any = values.count != 0;
+    const auto known = [any](int64_t value) { return any ? Json(value) : Json(nullptr); };
+    return Json{{"count", values.count},
+                {"total_ns", values.total_ns},
+                {"mean_ns", any ? Json(values.mean_ns()) : Json(nullptr)},
+                {"min_ns", known(values.min_ns)},
+                {"p50_ns", known(values.p50_ns)},
+                {"p90_ns", known(values.p90_ns)},
+                {"p99_ns", known(values.p99_ns)},
+                {"max_ns", known(values.max_ns)}};
+}
+
+Json lost_json(const Report& report) {
+    if (!report.has_stats) return Json{{"total", nullptr}, {"by_reason", nullptr}};
+    Json by_reason = Json::object();
+    for (std::size_t i = 0; i < kLossReasonCount; ++i) {
+        if (report.stats.lost.by_reason[i] == 0) continue;
+        by_reason[to_text(static_cast<LossReason>(i))] = report.stats.lost.by_reason[i];
+    }
+    return Json{{"total", report.stats.lost.total()}, {"by_reason", std::move(by_reason)}};
+}
+
+Json steps_json(const StepSummary& steps) {
+    return Json{{"count", steps.count},
+                {"with_warmup", steps.with_warmup},
+                {"not_armed", steps.not_armed},
+                {"untimed", steps.untimed},
+                {"incomplete", steps.incomplete},
+                {"missing_dispatches", steps.missing_dispatches},
+                {"gpu", distribution_json(steps.gpu_ns)},
+                {"wall", distribution_json(steps.wall_ns)}};
+}
+
+Json row_json(const Report& report, const ReportRow& row) {
+    Json out{{"name", row.name}, {"kind", row.kind}};
+    out.update(distribution_json(row.spans));
+    out["share"] = or_null(detail::known_share(report, row));
+    out["per_step_ns"] = or_null(row.per_step_ns);
+    out["per_step_count"] = or_null(row.per_step_count);
+    out["estimated"] = row.estimated_count;
+    out["warmup"] = Json{{"spans", row.warmup_count}, {"total_ns", row.warmup_ns}};
+    if (row.step) {
+        const StepFigures& step = *row.step;
+        out["step"] = Json{{"finished", step.finished},
+                           {"armed", step.finished ? Json(step.armed) : Json(nullptr)},
+                           {"gpu_ns", step.gpu_ns},
+                           {"wall_ns", step.finished ? Json(step.wall_ns) : Json(nullptr)},
+                           {"dispatches", step.finished ? Json(step.dispatches) : Json(nullptr)}};
+    }
+    return out;
+}
+
+Json rows_json(const Report& report, const std::vector<const ReportRow*>& selected) {
+    std::vector<const ReportRow*> rows = selected;
+    std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
+        if (a->spans.total_ns != b->spans.total_ns) return a->spans.total_ns > b->spans.total_ns;
+        return a->name < b->name;
+    });
+    Json out = Json::array();
+    for (const ReportRow* row : rows) out.push_back(row_json(report, *row));
+    return out;
+}
+
+}    // namespace
+
+std::string to_json(const Report& report, std::size_t top) {
+    const detail::RowSelection selection = detail::select_rows(report, top);
+    const bool stats = report.has_stats;
+    Json out{{"schema", "lapwing.report/1"}, {"by", to_text(report.by)}};
+    out["source"] = source_json(report);
+    out["window_ns"] = or_null(detail::known_window_ns(report));
+    out["busy_ns"] = or_null(detail::known_busy_ns(report));
+    out["idle_ns"] = or_null(detail::known_idle_ns(report));
+    out["coverage"] =
+        Json{{"of_busy", or_null(report.coverage_of_busy)}, {"of_wall", or_null(report.coverage_of_wall)}};
+    out["begun"] = stats ? Json(report.begun()) : Json(nullptr);
+    out["spans"] = report.spans;
+    out["estimated"] = report.estimated;
+    out["lost"] = lost_json(report);
+    out["unaccounted"] = stats ? Json(report.unaccounted()) : Json(nullptr);
+    out["final"] = stats && report.stats.final;
+    out["warmup"] = Json{{"spans", report.warmup_spans}, {"total_ns", report.warmup_ns}};
+    out["own_cost"] = Json{{"host_ns_per_span", or_null(detail::host_ns_per_span(report))},
+                           {"stamps", stats ? Json(report.stats.stamps) : Json(nullptr)},
+                           {"wall_share", or_null(detail::own_wall_share(report))},
+                           {"host_ns", stats ? Json(report.stats.hook_ns) : Json(nullptr)},
+                           {"result_reads", stats ? Json(report.stats.result_reads) : Json(nullptr)},
+                           {"own_submits", stats ? Json(report.stats.own_submits) : Json(nullptr)},
+                           {"faults", stats ? Json(report.stats.faults) : Json(nullptr)}};
+    out["executed_dispatches"] = stats ? Json(report.stats.executed_dispatches) : Json(nullptr);
+    out["host"] = Json{{"spans", report.host_spans}};
+    out["steps"] = steps_json(report.steps);
+    out["percentiles"] = "exact";
+    out["total_ns"] = report.total_ns;
+    out["rows"] = rows_json(report, selection.rows);
+    out["rows_left_out"] = Json{{"count", selection.left_out}, {"total_ns", selection.left_out_ns}};
+    out["notes"] = Json::array();
+    for (const ReportNote& note : notes_of(report))
+        out["notes"].push_back(Json{{"warning", note.warning}, {"text", note.text}});
+    // Names come from programs and drivers: bytes that are not UTF-8 become U+FFFD instead of an exception.
+    return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}    // namespace lapwing

@@ -1,0 +1,214 @@
+#include "views/rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "views/arithmetic.hpp"
+#include "views/distribution.hpp"
+#include "views/natural_order.hpp"
+
+namespace lapwing::detail {
+namespace {
+
+constexpr std::size_t kNoRow = ~std::size_t{0};
+
+// A row while spans are still added to it.
+struct OpenRow {
+    std::string name;
+    std::size_t track_or_step = 0;    // what the row is of, where rows are tracks or steps
+    uint32_t kinds = 0;               // bit per SpanKind
+    std::vector<int64_t> durations;
+    uint64_t warmup_count = 0;
+    int64_t warmup_ns = 0;
+    uint64_t estimated_count = 0;
+    int64_t counted_ns = 0;    // in steps of the headline
+    uint64_t counted_spans = 0;
+};
+
+std::string name_of(const Site& site, GroupBy by) {
+    const char* kind = to_text(site.kind);
+    switch (by) {
+        case GroupBy::kOp:
+            if (!site.op.empty()) return site.op;
+            return site.kernel.empty() ? kind : site.kernel;
+        case GroupBy::kKernel:
+            return site.kernel.empty() ? kind : site.kernel;
+        case GroupBy::kLayer:
+            return site.layer < 0 ? "-" : std::to_string(site.layer);
+        case GroupBy::kName:
+            if (!site.label.empty()) return site.label;
+            if (!site.op.empty()) return site.op;
+            return site.kernel.empty() ? kind : site.kernel;
+        case GroupBy::kStep:
+        case GroupBy::kQueue:
+            break;
+    }
+    return {};
+}
+
+class Grouping {
+public:
+    Grouping(const StreamModel& model, const std::vector<StepUse>& steps, GroupBy by)
+        : model_(model), steps_(steps), by_(by) {
+        index_.assign(by == GroupBy::kStep ? model.steps().size() : model.sites().size(), kNoRow);
+    }
+
+    void add(const ModelTrack& track) {
+        std::size_t track_row = kNoRow;
+        const bool hosts_too = by_ == GroupBy::kName || by_ == GroupBy::kQueue;
+        track.spans.for_each([&](int64_t, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
+            const Site& site = model_.sites()[site_index];
+            const bool device = StreamModel::is_device(track, site);
+            if (!device && !hosts_too) return;
+            std::size_t& cached = by_ == GroupBy::kQueue  ? track_row
+                                  : by_ == GroupBy::kStep ? index_[step]
+                                                          : index_[site_index];
+            if (cached == kNoRow) cached = open_row(track, site, step);
+            OpenRow& row = rows_[cached];
+            // An undescribed site of a host thread has the default kind, dispatch; its track knows better.
+            const SpanKind kind = track.info.kind == TrackKind::kHostThread ? SpanKind::kHost : site.kind;
+            row.kinds |= 1u << static_cast<uint32_t>(kind);
+            if (site.warmup) {
+                ++row.warmup_count;
+                row.warmup_ns = saturating_add(row.warmup_ns, duration_ns);
+                return;
+            }
+            row.durations.push_back(duration_ns);
+            row.estimated_count += site.validity == Validity::kEstimated ? 1 : 0;
+            if (device && steps_[step].counted) {
+                row.counted_ns = saturating_add(row.counted_ns, duration_ns);
+                ++row.counted_spans;
+            }
+        });
+    }
+
+    std::vector<OpenRow>& rows() noexcept { return rows_; }
+
+private:
+    std::size_t open_row(const ModelTrack& track, const Site& site, StepIndex step) {
+        OpenRow row;
+        if (by_ == GroupBy::kQueue) {
+            row.track_or_step = track.info.id;
+        } else if (by_ == GroupBy::kStep) {
+            row.track_or_step = step;
+            row.name = step == 0 ? "-" : std::to_string(model_.steps()[step].index);
+        } else {
+            row.name = name_of(site, by_);
+            const auto [found, fresh] = by_name_.try_emplace(row.name, rows_.size());
+            if (!fresh) return found->second;
+        }
+        rows_.push_back(std::move(row));
+        return rows_.size() - 1;
+    }
+
+    const StreamModel& model_;
+    const std::vector<StepUse>& steps_;
+    GroupBy by_;
+    std::vector<std::size_t> index_;    // row of a site or step
+    std::unordered_map<std::string, std::size_t> by_name_;
+    std::vector<OpenRow> rows_;
+};
+
+std::string kind_text(uint32_t kinds) {
+    if ((kinds & (kinds - 1)) != 0) return "mixed";
+    for (uint32_t kind = 0; kind < 32; ++kind) {
+        if (kinds == 1u << kind) return to_text(static_cast<SpanKind>(kind));
+    }
+    return "mixed";
+}
+
+// Track names as rows: two devices both have a "queue 0", so the device is added where there are several, and the
+// track's own number where that still leaves two alike.
+void name_tracks(const StreamModel& model, std::vector<OpenRow>& rows) {
+    const bool several_devices = model.devices().size() > 1;
+    std::map<std::string, int> uses;
+    for (OpenRow& row : rows) {
+        const TrackInfo& info = model.tracks().at(static_cast<TrackId>(row.track_or_step)).info;
+        row.name = info.name.empty() ? "track " + std::to_string(info.id) : info.name;
+        if (several_devices && info.device != 0) row.name += " (device " + std::to_string(info.device) + ")";
+        ++uses[row.name];
+    }
+    for (OpenRow& row : rows) {
+        if (uses[row.name] > 1) row.name += " [track " + std::to_string(row.track_or_step) + "]";
+    }
+}
+
+std::optional<StepFigures> step_figures(const StreamModel& model, const StepUse& use, std::size_t step) {
+    if (step == 0) return std::nullopt;
+    const ModelStep& known = model.steps()[step];
+    StepFigures out;
+    out.gpu_ns = use.gpu_ns;
+    out.finished = known.finished;
+    if (known.finished) {
+        if (__builtin_sub_overflow(known.record.end_ns, known.record.begin_ns, &out.wall_ns)) out.wall_ns = INT64_MAX;
+        out.dispatches = known.record.dispatches;
+        out.armed = known.record.armed;
+    }
+    return out;
+}
+
+ReportRow finish(OpenRow& open, uint64_t counted_steps, GroupBy by) {
+    ReportRow row;
+    row.name = std::move(open.name);
+    row.kind = kind_text(open.kinds);
+    row.spans = summarise(open.durations);
+    row.warmup_count = open.warmup_count;
+    row.warmup_ns = open.warmup_ns;
+    row.estimated_count = open.estimated_count;
+    if (counted_steps != 0 && by != GroupBy::kStep && row.kind != to_text(SpanKind::kHost)) {
+        row.per_step_ns = static_cast<double>(open.counted_ns) / static_cast<double>(counted_steps);
+        row.per_step_count = static_cast<double>(open.counted_spans) / static_cast<double>(counted_steps);
+    }
+    return row;
+}
+
+void sort_rows(std::vector<ReportRow>& rows, GroupBy by) {
+    const bool natural = by == GroupBy::kLayer || by == GroupBy::kStep;
+    std::sort(rows.begin(), rows.end(), [natural](const ReportRow& a, const ReportRow& b) {
+        if (natural) return natural_less(a.name, b.name);
+        if (a.spans.total_ns != b.spans.total_ns) return a.spans.total_ns > b.spans.total_ns;
+        return a.name < b.name;
+    });
+}
+
+}    // namespace
+
+GroupBy default_group(const StreamModel& model) {
+    bool any_kernel = false;
+    for (const Site& site : model.sites()) {
+        if (site.kind == SpanKind::kHost) continue;
+        if (!site.op.empty() && site.op != kUnknownSite) return GroupBy::kOp;
+        any_kernel = any_kernel || !site.kernel.empty();
+    }
+    return any_kernel ? GroupBy::kKernel : GroupBy::kName;
+}
+
+std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps, GroupBy by) {
+    Grouping grouping{model, steps, by};
+    for (const auto& [id, track] : model.tracks()) grouping.add(track);
+    std::vector<OpenRow>& open = grouping.rows();
+    if (by == GroupBy::kQueue) name_tracks(model, open);
+
+    uint64_t counted_steps = 0;
+    for (const StepUse& step : steps) counted_steps += step.counted ? 1 : 0;
+
+    std::vector<ReportRow> rows;
+    rows.reserve(open.size());
+    int64_t total_ns = 0;
+    for (OpenRow& row : open) {
+        rows.push_back(finish(row, counted_steps, by));
+        if (by == GroupBy::kStep) {
+            rows.back().step = step_figures(model, steps[row.track_or_step], row.track_or_step);
+        }
+        total_ns = saturating_add(total_ns, rows.back().spans.total_ns);
+    }
+    for (ReportRow& row : rows) {
+        row.share = total_ns == 0 ? 0.0 : static_cast<double>(row.spans.total_ns) / static_cast<double>(total_ns);
+    }
+    sort_rows(rows, by);
+    return rows;
+}
+
+}    // namespace lapwing::detail

@@ -1,0 +1,31 @@
+// Device busy time and what each step took of it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lapwing/report.hpp"
+#include "views/stream_model.hpp"
+
+namespace lapwing::detail {
+
+/// What the spans of one step come to; indexed like StreamModel::steps().
+struct StepUse {
+    int64_t gpu_ns = 0;    ///< union of its device spans, summed over devices
+    uint64_t device_spans = 0;
+    uint64_t dispatch_spans = 0;
+    bool warmup = false;     ///< at least one of its device spans is a first use
+    bool counted = false;    ///< finished, armed, timed and without warm-up: part of the headline
+};
+
+struct DeviceTimes {
+    std::vector<DeviceFigures> devices;    ///< those with spans, by id
+    std::vector<StepUse> steps;
+};
+
+/// Cost:    sorts only devices whose tracks interleave; 24 bytes a span of the largest device.
+[[nodiscard]] DeviceTimes measure_devices(const StreamModel& model);
+
+[[nodiscard]] StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>& uses);
+
+}    // namespace lapwing::detail

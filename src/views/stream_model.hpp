@@ -1,0 +1,82 @@
+// What a report is computed from: a span stream, kept as it came.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "lapwing/sink.hpp"
+#include "views/span_store.hpp"
+
+namespace lapwing::detail {
+
+/// The op of spans whose site was never described.
+inline constexpr const char* kUnknownSite = "(unknown)";
+
+/// Index of a step in StreamModel::steps; 0 = outside every step.
+using StepIndex = uint32_t;
+
+struct ModelTrack {
+    TrackInfo info;    // id alone where the track was never announced
+    TrackSpans spans;
+};
+
+struct ModelStep {
+    uint32_t index = kNoStep;    // StepRecord::index
+    bool finished = false;       // its record has come
+    StepRecord record;
+};
+
+/// Numbers of the stream (sites, steps) are mapped to dense indices on the way in, so that a damaged or hostile file
+/// with a site number of 4 billion costs no memory, and views can use plain arrays.
+class StreamModel {
+public:
+    void set_device(const DeviceInfo& device) { devices_[device.id] = device; }
+    void set_track(const TrackInfo& track) { tracks_[track.id].info = track; }
+    void set_site(SiteId id, const Site& site) { sites_[site_index(id)] = site; }
+    void set_step(const StepRecord& step);
+    void set_stats(const RecordingStats& stats);
+    void set_process(const ProcessInfo& process) { process_ = process; }
+    void add(std::span<const SpanRecord> spans);
+
+    [[nodiscard]] const ProcessInfo& process() const noexcept { return process_; }
+    [[nodiscard]] const std::map<uint32_t, DeviceInfo>& devices() const noexcept { return devices_; }
+    [[nodiscard]] const std::map<TrackId, ModelTrack>& tracks() const noexcept { return tracks_; }
+    [[nodiscard]] const std::vector<Site>& sites() const noexcept { return sites_; }
+    [[nodiscard]] const std::vector<ModelStep>& steps() const noexcept { return steps_; }
+    [[nodiscard]] const RecordingStats& stats() const noexcept { return stats_; }
+    [[nodiscard]] bool has_stats() const noexcept { return has_stats_; }
+    [[nodiscard]] uint64_t refused() const noexcept { return refused_; }
+
+    /// First to last moment recorded: spans, finished steps and the stats' own window. 0 where nothing was.
+    [[nodiscard]] int64_t window_ns() const noexcept;
+
+    /// Whether spans of this site on this track are the device's.
+    [[nodiscard]] static bool is_device(const ModelTrack& track, const Site& site) noexcept {
+        return track.info.kind == TrackKind::kDeviceQueue && site.kind != SpanKind::kHost;
+    }
+
+private:
+    [[nodiscard]] SiteIndex site_index(SiteId id);
+    [[nodiscard]] StepIndex step_index(uint32_t step);
+    void extend_window(int64_t begin_ns, int64_t end_ns) noexcept;
+
+    ProcessInfo process_;
+    std::map<uint32_t, DeviceInfo> devices_;
+    std::map<TrackId, ModelTrack> tracks_;
+    std::vector<Site> sites_;
+    std::unordered_map<SiteId, SiteIndex> site_index_;
+    std::vector<ModelStep> steps_{ModelStep{}};
+    std::unordered_map<uint32_t, StepIndex> step_index_{{kNoStep, 0}};
+    RecordingStats stats_;
+    bool has_stats_ = false;
+    uint64_t refused_ = 0;
+    bool has_window_ = false;
+    int64_t window_begin_ns_ = 0;
+    int64_t window_end_ns_ = 0;
+};
+
+}    // namespace lapwing::detail
