@@ -138,6 +138,11 @@ Caps DeviceTraits::caps(uint32_t queue_family) const {
         out.reason = "this queue family has no timestamps (timestampValidBits is 0)";
         return out;
     }
+    // VulkanProfiler#9: queries can be reset and copied on graphics and compute queues only.
+    if ((families[queue_family].queueFlags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) == 0) {
+        out.reason = "this queue family has neither graphics nor compute: its queries cannot be reset or copied out";
+        return out;
+    }
     out.ns_per_tick = scale.ns_per_tick();
     out.valid_bits = std::min<uint32_t>(bits, 64);
     out.resolution_ns = out.ns_per_tick;

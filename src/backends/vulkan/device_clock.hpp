@@ -43,12 +43,12 @@ struct DeviceTraits {
 
     /// Any vkGetQueryPoolResults, also of a finished query and without WAIT, blocks until the whole device is idle.
     /// Read only when no submission is unfinished, or have the device copy results out.
-    /// Source:  Mesa 22.3.6 and 25.0.7, lavapipe; measured 2025-11 (3.8 s for a 3.8 s dispatch).
+    /// Source:  Mesa 22.3.6 and 25.0.7, lavapipe; measured 2026-11 (3.8 s for a 3.8 s dispatch).
     bool result_reads_block = false;
 
     /// After a render pass, timestamps of compute work recorded later are wrong (0.2 ms for a 40 ms dispatch): such
     /// spans are lost as `unreliable_driver`.
-    /// Source:  Mesa 22.3.6 (all later command buffers), 25.0.7 (same command buffer), lavapipe; measured 2025-11.
+    /// Source:  Mesa 22.3.6 (all later command buffers), 25.0.7 (same command buffer), lavapipe; measured 2026-11.
     bool wrong_after_render_pass = false;
 
     /// The clock of one queue family. `valid_bits` 0 with a reason where there is none: that family gets no stamp at
