@@ -1,0 +1,367 @@
+#include "trace/perfetto_reader.hpp"
+
+#include <limits>
+
+#include "trace/metadata.hpp"
+
+namespace lapwing::trace {
+
+namespace {
+
+constexpr std::size_t kBatchSpans = 4096;
+constexpr SiteId kDenseSites = 1u << 20;
+constexpr std::size_t kMaxOpenSlices = 65536;    // far above what is ever written; bounds memory on damaged files
+constexpr uint64_t kMaxTime = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+
+constexpr uint32_t number(uint32_t field) {
+    return tag(field, Wire::kVarint);
+}
+constexpr uint32_t message(uint32_t field) {
+    return tag(field, Wire::kBytes);
+}
+
+Error damaged(std::string expected) {
+    return {Errc::kBadFormat, 0, std::move(expected)};
+}
+
+}    // namespace
+
+RecordingReader::RecordingReader(SpanSink& sink) : sink_(sink) {
+    batch_.reserve(kBatchSpans);
+}
+
+Status RecordingReader::packet(std::string_view bytes) {
+    Packet packet;
+    if (!split(bytes, packet)) return damaged("expected a well-formed trace packet");
+    if (packet.compressed)
+        return Error{Errc::kUnsupported, 0,
+                     "compressed packets cannot be read: write the recording without compression"};
+    Sequence& state = sequence(packet.sequence);
+    if (Status status = read_state(state, packet); !status.ok()) return status;
+    if (packet.own)
+        if (Status status = read_own(state, *packet.own); !status.ok()) return status;
+    if (packet.event && state.track != 0) return read_event(state, packet);
+    return {};
+}
+
+bool RecordingReader::split(std::string_view bytes, Packet& packet) {
+    MessageReader in(bytes);
+    while (in.next()) {
+        switch (in.tag_value()) {
+            case number(packet::kTimestamp):
+                packet.timestamp = in.varint();
+                packet.has_timestamp = true;
+                break;
+            case number(packet::kSequenceId):
+                packet.sequence = static_cast<uint32_t>(in.varint());
+                break;
+            case message(packet::kTrackEvent):
+                packet.event = in.bytes();
+                break;
+            case number(packet::kTimestampClockId):
+                packet.clock = in.varint();
+                break;
+            case number(packet::kSequenceFlags):
+                packet.flags = in.varint();
+                break;
+            case message(packet::kInternedData):
+                packet.interned = in.bytes();
+                break;
+            case message(packet::kDefaults):
+                packet.defaults = in.bytes();
+                break;
+            case message(packet::kClockSnapshot):
+                packet.snapshot = in.bytes();
+                break;
+            case message(packet::kLapwing):
+                packet.own = in.bytes();
+                break;
+            case message(packet::kCompressedPackets):
+            case message(packet::kZstdCompressedPackets):
+                packet.compressed = true;
+                in.skip();
+                break;
+            default:
+                in.skip();
+        }
+    }
+    return in.ok();
+}
+
+RecordingReader::Sequence& RecordingReader::sequence(uint32_t id) {
+    if (last_sequence_ == nullptr || id != last_sequence_id_) {
+        last_sequence_ = &sequences_[id];
+        last_sequence_id_ = id;
+    }
+    return *last_sequence_;
+}
+
+Status RecordingReader::read_state(Sequence& sequence, const Packet& packet) {
+    if (packet.defaults) {
+        MessageReader in(*packet.defaults);
+        while (in.next()) {
+            if (in.tag_value() == number(packet::kTimestampClockId))
+                sequence.default_clock = in.varint();
+            else
+                in.skip();
+        }
+        if (!in.ok()) return damaged("expected well-formed packet defaults");
+    }
+    if (packet.interned)
+        if (Status status = read_names(*packet.interned); !status.ok()) return status;
+    if (packet.snapshot) return read_snapshot(sequence, *packet.snapshot);
+    return {};
+}
+
+Status RecordingReader::read_snapshot(Sequence& sequence, std::string_view body) {
+    MessageReader in(body);
+    while (in.next()) {
+        if (in.tag_value() != message(1)) {
+            in.skip();
+            continue;
+        }
+        MessageReader clock(in.bytes());
+        uint64_t id = 0;
+        uint64_t at_ns = 0;
+        bool incremental = false;
+        while (clock.next()) {
+            switch (clock.tag_value()) {
+                case number(1):
+                    id = clock.varint();
+                    break;
+                case number(2):
+                    at_ns = clock.varint();
+                    break;
+                case number(3):
+                    incremental = clock.varint() != 0;
+                    break;
+                default:
+                    clock.skip();
+            }
+        }
+        if (!clock.ok() || at_ns > kMaxTime) return damaged("expected a clock and its time");
+        if (id == kSequenceClock) {
+            sequence.clock_ns = static_cast<int64_t>(at_ns);
+            sequence.incremental = incremental;
+        }
+    }
+    return in.ok() ? Status() : damaged("expected a well-formed clock snapshot");
+}
+
+Status RecordingReader::read_names(std::string_view body) {
+    MessageReader in(body);
+    while (in.next()) {
+        if (in.tag_value() != message(2)) {
+            in.skip();
+            continue;
+        }
+        MessageReader entry(in.bytes());
+        uint64_t id = 0;
+        std::string_view name;
+        while (entry.next()) {
+            switch (entry.tag_value()) {
+                case number(1):
+                    id = entry.varint();
+                    break;
+                case message(2):
+                    name = entry.bytes();
+                    break;
+                default:
+                    entry.skip();
+            }
+        }
+        if (!entry.ok() || id == 0 || id > std::numeric_limits<SiteId>::max())
+            return damaged("expected an interned name and its number");
+        const auto site = static_cast<SiteId>(id);
+        if (!described(site)) names_[site] = name;
+    }
+    return in.ok() ? Status() : damaged("expected well-formed interned data");
+}
+
+Status RecordingReader::read_own(Sequence& sequence, std::string_view body) {
+    if (Status status = hand_over(); !status.ok()) return status;    // keeps the order of the file
+    MessageReader own(body);
+    while (own.next())
+        if (Status status = read_own_field(sequence, own); !status.ok()) return status;
+    return own.ok() ? Status() : damaged("expected a well-formed Lapwing message");
+}
+
+Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
+    const uint32_t tag_value = own.tag_value();
+    if (tag_value == number(own::kStepMark)) {
+        const uint64_t step = own.varint();
+        if (step > kNoStep) return damaged("expected a step number");
+        sequence.step = static_cast<uint32_t>(step);
+        return {};
+    }
+    if ((tag_value & 7) != static_cast<uint32_t>(Wire::kBytes)) {
+        own.skip();
+        return {};
+    }
+    const std::string_view body = own.bytes();
+    switch (tag_value) {
+        case message(own::kRecording): {
+            RecordingInfo recording;
+            if (!decode(body, recording) || recording.magic != kMagic) return damaged("expected a recording's head");
+            if (recording.version > kFormatVersion)
+                return Error{Errc::kUnsupported, 0,
+                             "a newer Lapwing wrote this recording (format " + std::to_string(recording.version) +
+                                 "): read it with that version"};
+            if (recording_seen_)
+                return Error{Errc::kUnsupported, 0, "a second recording begins here: read each recording by itself"};
+            recording_seen_ = true;
+            return {};
+        }
+        case message(own::kProcess): {
+            ProcessInfo process;
+            if (!decode(body, process)) return damaged("expected a process");
+            return told(sink_.process(process));
+        }
+        case message(own::kDevice): {
+            DeviceInfo device;
+            if (!decode(body, device)) return damaged("expected a device");
+            return told(sink_.device(device));
+        }
+        case message(own::kTrack): {
+            TrackInfo track;
+            if (!decode(body, track)) return damaged("expected a track");
+            track_kinds_[track.id] = track.kind;
+            return told(sink_.track(track));
+        }
+        case message(own::kLane): {
+            LaneInfo lane;
+            if (!decode(body, lane)) return damaged("expected a lane");
+            sequence.track = lane.track;
+            return {};
+        }
+        case message(own::kSite): {
+            SiteInfo site;
+            if (!decode(body, site)) return damaged("expected a site");
+            set_described(site.id);
+            names_.erase(site.id);
+            return told(sink_.site(site.id, site.site));
+        }
+        case message(own::kStep): {
+            StepRecord step;
+            if (!decode(body, step)) return damaged("expected a step");
+            return told(sink_.step(step));
+        }
+        case message(own::kStats): {
+            RecordingStats stats;
+            if (!decode(body, stats)) return damaged("expected statistics");
+            return told(sink_.stats(stats));
+        }
+        case message(own::kLooseSpan): {
+            SpanRecord span;
+            if (!decode(body, span)) return damaged("expected a span");
+            return add(span);
+        }
+        default:
+            return {};
+    }
+}
+
+Status RecordingReader::read_event(Sequence& sequence, const Packet& packet) {
+    uint64_t type = 0;
+    uint64_t name = 0;
+    MessageReader in(*packet.event);
+    while (in.next()) {
+        switch (in.tag_value()) {
+            case number(event::kType):
+                type = in.varint();
+                break;
+            case number(event::kNameIid):
+                name = in.varint();
+                break;
+            default:
+                in.skip();
+        }
+    }
+    if (!in.ok() || name > std::numeric_limits<SiteId>::max()) return damaged("expected a well-formed track event");
+    if (!packet.has_timestamp) return damaged("expected a timestamp");
+    const uint64_t clock = packet.clock != 0 ? packet.clock : sequence.default_clock;
+    uint64_t at_ns = packet.timestamp;
+    if (clock == kSequenceClock && sequence.incremental) {
+        at_ns += static_cast<uint64_t>(sequence.clock_ns);
+        if (at_ns < packet.timestamp || at_ns > kMaxTime) return damaged("expected a time within 63 bits");
+        sequence.clock_ns = static_cast<int64_t>(at_ns);
+    } else if (clock != kMonotonicClock || at_ns > kMaxTime) {
+        return damaged("expected a time of CLOCK_MONOTONIC");
+    }
+    if (type == event::kSliceBegin) {
+        if (sequence.open.size() >= kMaxOpenSlices) return damaged("expected slices that end");
+        sequence.open.push_back({static_cast<int64_t>(at_ns), static_cast<SiteId>(name), sequence.step});
+        return {};
+    }
+    return type == event::kSliceEnd ? end_slice(sequence, static_cast<int64_t>(at_ns)) : Status();
+}
+
+Status RecordingReader::end_slice(Sequence& sequence, int64_t at_ns) {
+    if (sequence.open.empty()) return damaged("expected the begin of a slice before its end");
+    const Open open = sequence.open.back();
+    sequence.open.pop_back();
+    if (at_ns < open.begin_ns) return damaged("expected a slice to end after it began");
+    SpanRecord span;
+    span.begin_ns = open.begin_ns;
+    span.duration_ns = at_ns - open.begin_ns;
+    span.site = open.site;
+    span.step = open.step;
+    span.track = sequence.track;
+    return add(span);
+}
+
+Status RecordingReader::add(const SpanRecord& span) {
+    if (!described(span.site)) {
+        ++unknown_sites_;
+        if (span.site != 0 && announced_.insert(span.site).second)
+            if (Status status = announce_undescribed(span); !status.ok()) return status;
+    }
+    ++spans_;
+    batch_.push_back(span);
+    return batch_.size() < kBatchSpans ? Status() : hand_over();
+}
+
+Status RecordingReader::announce_undescribed(const SpanRecord& span) {
+    if (Status status = hand_over(); !status.ok()) return status;
+    Site site;
+    const auto name = names_.find(span.site);
+    site.op = name != names_.end() ? name->second : "site " + std::to_string(span.site);
+    const auto kind = track_kinds_.find(span.track);
+    if (kind != track_kinds_.end() && kind->second == TrackKind::kHostThread) site.kind = SpanKind::kHost;
+    return told(sink_.site(span.site, site));
+}
+
+Status RecordingReader::hand_over() {
+    if (batch_.empty()) return {};
+    Status status = told(sink_.spans(batch_));
+    batch_.clear();
+    return status;
+}
+
+Status RecordingReader::told(Status status) {
+    sink_failed_ = sink_failed_ || !status.ok();
+    return status;
+}
+
+Status RecordingReader::finish(ReadSummary& summary) {
+    Status status = sink_failed_ ? Status() : hand_over();
+    summary.spans = spans_;
+    summary.unknown_sites = unknown_sites_;
+    for (const auto& [id, state] : sequences_) summary.unclosed += state.open.size();
+    return status;
+}
+
+bool RecordingReader::described(SiteId id) const noexcept {
+    return id < kDenseSites ? id < described_.size() && described_[id] : described_beyond_.contains(id);
+}
+
+void RecordingReader::set_described(SiteId id) {
+    if (id >= kDenseSites) {
+        described_beyond_.insert(id);
+        return;
+    }
+    if (id >= described_.size()) described_.resize(id + std::size_t{1});
+    described_[id] = true;
+}
+
+}    // namespace lapwing::trace
