@@ -48,9 +48,12 @@ RowSelection select_rows(const Report& report, std::size_t top) {
     const std::size_t count = report.rows.size();
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return report.rows[a].spans.total_ns > report.rows[b].spans.total_ns;
-    });
+    // A step is as large as its GPU time: one of warm-up alone has no total, and is the largest of all.
+    const auto size = [&](std::size_t i) {
+        const ReportRow& row = report.rows[i];
+        return row.step ? row.step->gpu_ns : row.spans.total_ns;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
     const std::size_t taken = top == 0 ? count : std::min(top, count);
 
     RowSelection out;

@@ -28,7 +28,7 @@ namespace lapwing::detail {
 /// A row's share of all rows; unknown where they come to nothing.
 [[nodiscard]] std::optional<double> known_share(const Report& report, const ReportRow& row);
 
-/// The `top` rows with the largest totals in the report's own order, and the sum of the others.
+/// The `top` rows with the largest totals (steps: GPU times) in the report's own order, and the sum of the others.
 struct RowSelection {
     std::vector<const ReportRow*> rows;
     std::size_t left_out = 0;
