@@ -1,0 +1,192 @@
+#include "loops.hpp"
+
+#include <array>
+#include <atomic>
+
+#include "lapwing/clock.hpp"
+#include "lapwing/device_ring.hpp"
+#include "lapwing/host_spans.hpp"
+#include "lapwing/sim_backend.hpp"
+#include "lapwing/span.hpp"
+
+namespace lapwing::bench {
+
+constexpr SiteId kSite = 7;
+
+struct FloorRecord {
+    uint64_t begin;
+    uint64_t end;
+    uint32_t name;
+    uint32_t flags;
+    uint64_t reserved;
+};
+static_assert(sizeof(FloorRecord) == 32);
+constexpr std::size_t kFloorRing = 32768;
+// Not in the anonymous namespace: a ring that nobody else can see is not written at all.
+extern std::array<FloorRecord, kFloorRing> g_floor_ring;
+extern std::size_t g_floor_ring_next;
+std::array<FloorRecord, kFloorRing> g_floor_ring{};
+std::size_t g_floor_ring_next = 0;
+
+namespace {
+
+// What the program does between the marks: nothing, but the compiler does not know.
+[[gnu::always_inline]] inline void barrier() {
+    asm volatile("" ::: "memory");
+}
+template <class T>
+[[gnu::always_inline]] inline void use(T value) {
+    asm volatile("" ::"r"(value));
+}
+
+// The bare instruction, without the choice that lapwing::tick() makes: the strictest floor.
+[[gnu::always_inline]] inline uint64_t bare_tick() noexcept {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return tick().value;
+#endif
+}
+
+std::atomic<uint8_t> g_floor_level{0};
+
+class DiscardingSink : public SpanSink {
+public:
+    Status process(const ProcessInfo&) override { return {}; }
+    Status device(const DeviceInfo&) override { return {}; }
+    Status track(const TrackInfo&) override { return {}; }
+    Status site(SiteId, const Site&) override { return {}; }
+    Status spans(std::span<const SpanRecord>) override { return {}; }
+    Status step(const StepRecord&) override { return {}; }
+    Status stats(const RecordingStats&) override { return {}; }
+    Status close() override { return {}; }
+};
+
+}    // namespace
+
+[[gnu::noinline]] void loop_load_branch(int n) {
+    for (int i = 0; i < n; ++i) {
+        if (g_floor_level.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            use(bare_tick());
+        barrier();
+    }
+}
+
+[[gnu::noinline]] void loop_one_tick(int n) {
+    for (int i = 0; i < n; ++i) {
+        use(bare_tick());
+        barrier();
+    }
+}
+
+[[gnu::noinline]] void loop_two_ticks(int n) {
+    for (int i = 0; i < n; ++i) {
+        use(bare_tick());
+        barrier();
+        use(bare_tick());
+        barrier();
+    }
+}
+
+[[gnu::noinline]] void loop_two_ticks_ring(int n) {
+    for (int i = 0; i < n; ++i) {
+        const uint64_t begin = bare_tick();
+        barrier();
+        const uint64_t end = bare_tick();
+        g_floor_ring[g_floor_ring_next] = {begin, end, kSite, 0, 0};
+        g_floor_ring_next = (g_floor_ring_next + 1) % kFloorRing;
+        barrier();
+    }
+}
+
+[[gnu::noinline]] void loop_span(int n) {
+    for (int i = 0; i < n; ++i) {
+        const Span span(kSite);
+        barrier();
+    }
+}
+
+[[gnu::noinline]] void loop_lap(int n) {
+    Lap lap;
+    for (int i = 0; i < n; ++i) {
+        lap.lap(kSite);
+        barrier();
+    }
+}
+
+const std::vector<Row>& rows() {
+    static const std::vector<Row> all{
+        {"floor/load_branch", loop_load_branch, false, nullptr},
+        {"floor/one_tick", loop_one_tick, false, nullptr},
+        {"floor/two_ticks", loop_two_ticks, false, nullptr},
+        {"floor/two_ticks_ring", loop_two_ticks_ring, false, nullptr},
+        {"span/off", loop_span, false, "floor/load_branch"},
+        {"span/enabled", loop_span, true, "floor/two_ticks"},
+        {"lap/enabled", loop_lap, true, "floor/one_tick"},
+    };
+    return all;
+}
+
+const Row* find_row(std::string_view name) {
+    for (const Row& row : rows())
+        if (row.name == name) return &row;
+    return nullptr;
+}
+
+void set_level_for(const Row& row) {
+    set_level(row.enabled ? Level::kBasic : Level::kOff);
+}
+
+uint64_t discard_spans() {
+    static DiscardingSink sink;
+    static HostSpanCollector collector(sink, {.whole_recording = false});
+    const uint64_t before = collector.lost().total();
+    (void)collector.drain();    // the sink has no errors
+    return collector.lost().total() - before;
+}
+
+struct SimSpans::State {
+    SimBackend sim;
+    SimBackend bare;
+    DeviceRing<SimBackend> ring{sim, {.initial_spans = 4096}};
+    SimBackend::Queue bare_queue;
+    uint32_t queue = 0;
+    std::vector<SpanRecord> out = std::vector<SpanRecord>(4096);
+};
+
+SimSpans::SimSpans() : state_(std::make_unique<State>()) {
+    const auto queue = state_->ring.add_queue(SimBackend::Queue{0}, 1);
+    state_->queue = queue.ok() ? queue.value() : 0;
+}
+SimSpans::~SimSpans() = default;
+
+[[gnu::noinline]] void SimSpans::mark(int n) {
+    for (int i = 0; i < n; ++i) {
+        const auto slot = static_cast<uint32_t>(i) & 4095u;
+        use(state_->bare.mark(state_->bare_queue, 2 * slot));
+        use(state_->bare.mark(state_->bare_queue, 2 * slot + 1));
+    }
+}
+
+[[gnu::noinline]] void SimSpans::begin_end(int n) {
+    DeviceRing<SimBackend>& ring = state_->ring;
+    const uint32_t queue = state_->queue;
+    for (int i = 0; i < n; ++i) ring.end(queue, ring.begin(queue, kSite));
+}
+
+[[gnu::noinline]] std::size_t SimSpans::harvest(int n) {
+    std::size_t got = 0;
+    for (int calls = 0; calls < 100 && got < static_cast<std::size_t>(n); ++calls)
+        got += state_->ring.harvest(state_->out);
+    return got;
+}
+
+uint64_t counter() noexcept {
+    return bare_tick();
+}
+
+double counter_ns() {
+    return host_clock().ns_per_tick;
+}
+
+}    // namespace lapwing::bench
