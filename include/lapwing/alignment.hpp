@@ -34,6 +34,14 @@ public:
     /// The host moment of a device tick. Before alignment, ticks are converted as if both clocks began together.
     [[nodiscard]] HostNs to_host(uint64_t device) const noexcept;
 
+    /// The pair of moments that to_host() counts from: to_host(t) == align(t, origin().device, origin().host, scale).
+    /// Shape:   valid until the next anchor or bracket; lets a batch convert without asking again.
+    struct Origin {
+        uint64_t device = 0;
+        HostNs host;
+    };
+    [[nodiscard]] Origin origin() const noexcept;
+
     /// Half-width of the interval that contains the true host moment; absent before alignment.
     [[nodiscard]] std::optional<int64_t> uncertainty_ns() const noexcept;
 

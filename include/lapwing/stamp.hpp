@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "lapwing/backend.hpp"
@@ -24,7 +25,15 @@ public:
     [[nodiscard]] static Result<TickScale> from_period(double ns_per_tick);
 
     /// Ticks of a span to ns, rounded to nearest, halves up. 128-bit inside; saturates at INT64_MAX.
-    [[nodiscard]] int64_t to_ns(uint64_t ticks) const noexcept;
+    [[nodiscard]] int64_t to_ns(uint64_t ticks) const noexcept {
+        __extension__ typedef unsigned __int128 Wide;
+        if (shift_ >= 118) return 0;    // the product is below 2^117, hence below one half
+        Wide product = static_cast<Wide>(ticks) * numerator_;
+        // The usual 1 ns a tick is worth a branch: shifting 128 bits by a variable costs more than all the rest.
+        if (shift_ != 0) product = (product + (static_cast<Wide>(1) << (shift_ - 1))) >> shift_;
+        constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+        return product > kMax ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(product);
+    }
 
     /// As to_ns for a signed distance: to_signed_ns(-t) == -to_ns(t).
     [[nodiscard]] int64_t to_signed_ns(int64_t ticks) const noexcept {
@@ -35,6 +44,9 @@ public:
     [[nodiscard]] uint64_t to_ticks(int64_t ns) const noexcept;
 
     [[nodiscard]] double ns_per_tick() const noexcept;
+
+    /// Whether a tick is exactly one nanosecond, so that nothing needs converting.
+    [[nodiscard]] bool is_identity() const noexcept { return numerator_ == 1 && shift_ == 0; }
 
 private:
     constexpr TickScale(uint64_t numerator, uint32_t shift) noexcept : numerator_(numerator), shift_(shift) {}
@@ -57,7 +69,17 @@ public:
     explicit TickUnwrapper(uint32_t valid_bits) noexcept;
 
     /// The 64-bit continuation of `raw`. The first value is kept as it is.
-    uint64_t unwrap(Ticks raw) noexcept;
+    uint64_t unwrap(Ticks raw) noexcept {
+        const uint64_t value = raw.value & mask_;
+        if (!started_) [[unlikely]] {
+            started_ = true;
+            return last_ = value;
+        }
+        const uint64_t forward = (value - last_) & mask_;
+        // Going back may pass the 64-bit origin; differences stay right modulo 2^64.
+        last_ = forward <= mask_ / 2 + 1 ? last_ + forward : last_ - ((last_ - value) & mask_);
+        return last_;
+    }
 
     /// As `unwrap`, for values that may lie several wraps after the last one: `elapsed_ns_hint` is host time since the
     /// last unwrapped value. The continuation nearest to what the hint predicts is taken. `*ambiguous` says whether it

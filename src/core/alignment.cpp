@@ -66,11 +66,16 @@ bool ClockAlignment::aligned() const noexcept {
     return has_anchor_ || has_bracket_;
 }
 
+ClockAlignment::Origin ClockAlignment::origin() const noexcept {
+    if (has_anchor_) return {anchor_device_, HostNs{anchor_host_ns_}};
+    if (!has_bracket_) return {};
+    return {base_device_, HostNs{offset_low_ns_ + (offset_high_ns_ - offset_low_ns_) / 2}};
+}
+
 HostNs ClockAlignment::to_host(uint64_t device) const noexcept {
-    if (has_anchor_) return align(device, anchor_device_, HostNs{anchor_host_ns_}, scale_);
-    if (!has_bracket_) return HostNs{scale_.to_ns(device)};
-    const int64_t middle = offset_low_ns_ + (offset_high_ns_ - offset_low_ns_) / 2;
-    return align(device, base_device_, HostNs{middle}, scale_);
+    if (!aligned()) return HostNs{scale_.to_ns(device)};
+    const Origin from = origin();
+    return align(device, from.device, from.host, scale_);
 }
 
 std::optional<int64_t> ClockAlignment::uncertainty_ns() const noexcept {

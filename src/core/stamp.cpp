@@ -38,14 +38,6 @@ Result<TickScale> TickScale::from_period(double ns_per_tick) {
     return TickScale(numerator, static_cast<uint32_t>(-exponent));
 }
 
-int64_t TickScale::to_ns(uint64_t ticks) const noexcept {
-    if (shift_ >= 118) return 0;    // the product is below 2^117, hence below one half
-    detail::Uint128 product = static_cast<detail::Uint128>(ticks) * numerator_;
-    if (shift_ > 0) product = (product + (static_cast<detail::Uint128>(1) << (shift_ - 1))) >> shift_;
-    constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    return product > kMax ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(product);
-}
-
 uint64_t TickScale::to_ticks(int64_t ns) const noexcept {
     if (ns <= 0) return 0;
     // Shifts beyond 64 belong to periods below 1e-6 ns, where 2^64 ticks are less than a day; saturating is right.
@@ -60,19 +52,6 @@ double TickScale::ns_per_tick() const noexcept {
 }
 
 TickUnwrapper::TickUnwrapper(uint32_t valid_bits) noexcept : mask_(tick_mask(valid_bits)) {}
-
-uint64_t TickUnwrapper::unwrap(Ticks raw) noexcept {
-    const uint64_t value = raw.value & mask_;
-    if (!started_) {
-        started_ = true;
-        return last_ = value;
-    }
-    const uint64_t forward = (value - last_) & mask_;
-    const uint64_t half = mask_ / 2 + 1;
-    // Going back may pass the 64-bit origin; differences stay right modulo 2^64.
-    last_ = forward <= half ? last_ + forward : last_ - ((last_ - value) & mask_);
-    return last_;
-}
 
 uint64_t TickUnwrapper::unwrap(Ticks raw, int64_t elapsed_ns_hint, const TickScale& scale, bool* ambiguous) noexcept {
     if (ambiguous != nullptr) *ambiguous = false;
