@@ -51,9 +51,6 @@ struct VulkanBackendOptions {
     /// VkApplicationInfo::apiVersion of the instance.
     uint32_t instance_api_version = VK_API_VERSION_1_0;
 
-    /// Slots 0 .. max_slots - 1 may be marked. 16 bytes each. > 0
-    uint32_t max_slots = 1u << 17;
-
     /// The stage that a stamp waits for. Bottom of pipe: all commands before it are complete, so that times of adjacent
     /// spans add up. Top of pipe is cheaper and means "earlier commands were fetched", not "are done".
     VkPipelineStageFlagBits stage = VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT;
@@ -145,8 +142,12 @@ public:
     /// cold: ns per tick, valid bits of the family, calibration; what is missing and why.
     [[nodiscard]] Caps caps(const Queue& queue) const;
 
+    /// cold: makes slots first .. first + count - 1 usable, 16 bytes each; a DeviceRing calls it. False where memory
+    /// refuses, or beyond 2^24.
+    [[nodiscard]] bool reserve(uint32_t first, uint32_t count) noexcept;
+
     /// hot: one vkCmdWriteTimestamp into the recording that is open. False where none is open, its marks are used up,
-    /// the slot is out of range, the queue has no timestamps or the device is lost.
+    /// the slot was not reserved, the queue has no timestamps or the device is lost.
     bool mark(Queue& queue, uint32_t slot) noexcept;
 
     /// cold: one completion query for each submission that turned out complete and one for each queue's next; memory

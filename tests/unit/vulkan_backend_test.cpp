@@ -33,11 +33,11 @@ struct VulkanBackendTest : ::testing::Test {
         options.device = FakeDriver::device();
         options.get_instance_proc_addr = FakeDriver::instance_entry;
         options.instance_api_version = VK_API_VERSION_1_3;
-        options.max_slots = 1024;
         auto made = VulkanBackend::create(options);
         ASSERT_TRUE(made.ok()) << made.error().message;
         backend = std::move(made).value();
         queue = backend->open_queue(family).value();
+        ASSERT_TRUE(backend->reserve(0, 1024));
     }
     // Records marks of these slots; the caller submits.
     void record(VkCommandBuffer commands, const std::vector<uint32_t>& slots) {
@@ -221,12 +221,22 @@ TEST_F(VulkanBackendTest, MarksBeyondWhatWasReservedAreRefusedAndCounted) {
     EXPECT_FALSE(backend->mark(queue, 0)) << "no recording is open";
     ASSERT_TRUE(backend->begin_commands(queue, kCommands, 2).ok());
     EXPECT_TRUE(backend->mark(queue, 0));
-    EXPECT_FALSE(backend->mark(queue, 1024)) << "out of range";
+    EXPECT_FALSE(backend->mark(queue, 1u << 20)) << "never reserved";
     EXPECT_TRUE(backend->mark(queue, 1));
     EXPECT_FALSE(backend->mark(queue, 2));
     backend->end_commands(queue);
     EXPECT_EQ(backend->stats().refused_marks, 3u);
     EXPECT_EQ(backend->stats().marks, 2u);
+}
+
+TEST_F(VulkanBackendTest, OnlyReservedSlotsHaveAnAnswer) {
+    open();
+    EXPECT_EQ(poll(1u << 20).state, StampState::kFailed);
+    EXPECT_TRUE(backend->reserve((1u << 20) - 1, 2));
+    EXPECT_EQ(poll((1u << 20) - 1).state, StampState::kPending);
+    EXPECT_EQ(poll(1u << 20).state, StampState::kPending);
+    EXPECT_FALSE(backend->reserve((1u << 24) - 1, 2));
+    EXPECT_FALSE(backend->reserve(0xffff'ffff, 0xffff'ffff));
 }
 
 TEST_F(VulkanBackendTest, LongRecordingSpansSeveralPoolsAndKeepsItsOrder) {

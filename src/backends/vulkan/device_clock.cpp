@@ -39,8 +39,9 @@ void describe_driver(const InstanceTable& vk, VkPhysicalDevice device, uint32_t 
     if (may_ask) vk.GetPhysicalDeviceProperties2(device, &chain);
 
     out.driver = bounded(driver.driverName);
-    if (const std::string info = bounded(driver.driverInfo); !info.empty()) out.driver += " " + info;
-    if (out.driver.empty()) out.driver = "driver " + version_text(properties.driverVersion);
+    if (out.driver.empty()) out.driver = "driver";
+    const std::string info = bounded(driver.driverInfo);
+    out.driver += " " + (info.empty() ? version_text(properties.driverVersion) : info);
 
     const bool lavapipe = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE || out.name.starts_with("llvmpipe");
     out.result_reads_block = lavapipe;

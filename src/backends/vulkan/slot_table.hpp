@@ -1,28 +1,52 @@
 // What became of each slot's last mark, shared by the thread that marks and the thread that polls.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <vector>
+#include <new>
 
 #include "lapwing/backend.hpp"
 
 namespace lapwing::vulkan {
 
-/// A state and a tick for each slot, with a serial number for each mark of it.
+/// A state and a tick for each slot, with a serial number for each mark of it. Memory comes in pages, as it is
+/// reserved.
 ///
 /// A slot may be given up and marked again while its old recording is still in flight: the serial number keeps the old
 /// result out of the new mark.
-/// Threads: mark() on one thread a slot, resolve() under the backend's lock, at() anywhere.
+/// Threads: mark() on one thread a slot; reserve() and resolve() under the backend's lock; has() and at() anywhere.
 class SlotTable {
 public:
-    explicit SlotTable(uint32_t slots) : entries_(slots) {}
+    static constexpr uint32_t kMostSlots = 1u << 24;
 
-    [[nodiscard]] uint32_t size() const noexcept { return static_cast<uint32_t>(entries_.size()); }
+    SlotTable() = default;
+    SlotTable(const SlotTable&) = delete;
+    SlotTable& operator=(const SlotTable&) = delete;
+    ~SlotTable() {
+        for (const std::atomic<Page*>& page : pages_) delete page.load(std::memory_order_relaxed);
+    }
 
-    /// hot: the slot is pending from here on; returns the serial number of this mark.
+    /// Makes slots first .. first + count - 1 usable; false where memory or kMostSlots refuses.
+    [[nodiscard]] bool reserve(uint32_t first, uint32_t count) noexcept {
+        if (count > kMostSlots || first > kMostSlots - count) return false;
+        const uint64_t end = uint64_t{first} + count;
+        for (uint64_t slot = first / kPageSlots * kPageSlots; slot < end; slot += kPageSlots) {
+            std::atomic<Page*>& page = pages_[slot / kPageSlots];
+            if (page.load(std::memory_order_relaxed) != nullptr) continue;
+            Page* fresh = new (std::nothrow) Page{};
+            if (fresh == nullptr) return false;
+            page.store(fresh, std::memory_order_release);    // its entries before its address
+        }
+        return true;
+    }
+
+    /// Whether the slot was reserved.
+    [[nodiscard]] bool has(uint32_t slot) const noexcept { return slot < kMostSlots && page_of(slot) != nullptr; }
+
+    /// hot: `has(slot)`; the slot is pending from here on; returns the serial number of this mark.
     uint32_t mark(uint32_t slot) noexcept {
-        Entry& entry = entries_[slot];
+        Entry& entry = entry_of(slot);
         const uint32_t serial = static_cast<uint32_t>(entry.word.load(std::memory_order_relaxed) >> kStateBits) + 1;
         // Relaxed: the mark reaches the polling thread through the ring or the lock that hands the recording over.
         entry.word.store(pack(serial, StampState::kPending), std::memory_order_relaxed);
@@ -31,7 +55,7 @@ public:
 
     /// The result of mark number `serial`; ignored where the slot was marked again since, or is already resolved.
     void resolve(uint32_t slot, uint32_t serial, StampState state, Ticks ticks) noexcept {
-        Entry& entry = entries_[slot];
+        Entry& entry = entry_of(slot);
         uint64_t expected = pack(serial, StampState::kPending);
         if (entry.word.load(std::memory_order_relaxed) != expected) return;
         entry.ticks.store(ticks.value, std::memory_order_relaxed);
@@ -41,7 +65,7 @@ public:
     }
 
     [[nodiscard]] Stamp at(uint32_t slot) const noexcept {
-        const Entry& entry = entries_[slot];
+        const Entry& entry = entry_of(slot);
         const auto state = static_cast<StampState>(entry.word.load(std::memory_order_acquire) & kStateMask);
         return {Ticks{entry.ticks.load(std::memory_order_relaxed)}, state};
     }
@@ -58,7 +82,15 @@ private:
         std::atomic<uint64_t> word{0};    // {serial, state}
         std::atomic<uint64_t> ticks{0};
     };
-    std::vector<Entry> entries_;
+    static constexpr uint32_t kPageSlots = 4096;
+    using Page = std::array<Entry, kPageSlots>;
+
+    [[nodiscard]] Page* page_of(uint32_t slot) const noexcept {
+        return pages_[slot / kPageSlots].load(std::memory_order_acquire);
+    }
+    [[nodiscard]] Entry& entry_of(uint32_t slot) const noexcept { return (*page_of(slot))[slot % kPageSlots]; }
+
+    std::array<std::atomic<Page*>, kMostSlots / kPageSlots> pages_{};
 };
 
 }    // namespace lapwing::vulkan

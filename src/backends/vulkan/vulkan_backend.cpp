@@ -70,7 +70,6 @@ struct VulkanBackend::Impl {
         : device(options.device),
           stage(options.stage),
           table(device_table),
-          slots(options.max_slots),
           traits(describe_device(
               instance_table, options.physical_device, options.instance_api_version,
               options.device_create_info ? EnabledFeatures::from(*options.device_create_info) : EnabledFeatures{})),
@@ -201,7 +200,7 @@ VulkanBackend::~VulkanBackend() = default;
 
 Result<std::unique_ptr<VulkanBackend>> VulkanBackend::create(const VulkanBackendOptions& options) {
     if (options.instance == VK_NULL_HANDLE || options.physical_device == VK_NULL_HANDLE ||
-        options.device == VK_NULL_HANDLE || options.get_instance_proc_addr == nullptr || options.max_slots == 0)
+        options.device == VK_NULL_HANDLE || options.get_instance_proc_addr == nullptr)
         return Error{
             Errc::kInvalidArgument, 0,
             "VulkanBackendOptions: instance, physical_device, device, get_instance_proc_addr and max_slots are "
@@ -339,10 +338,15 @@ Caps VulkanBackend::caps(const Queue& queue) const {
     return impl_->traits.caps(stream_of(queue.stream_).family);
 }
 
+bool VulkanBackend::reserve(uint32_t first, uint32_t count) noexcept {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->slots.reserve(first, count);
+}
+
 bool VulkanBackend::mark(Queue& queue, uint32_t slot) noexcept {
     Stream& stream = stream_of(queue.stream_);
     Impl& impl = *impl_;
-    const bool recorded = stream.open != nullptr && slot < impl.slots.size() && !impl.is_lost() &&
+    const bool recorded = stream.open != nullptr && impl.slots.has(slot) && !impl.is_lost() &&
                           stream.open->mark(impl.table, impl.stage, impl.slots, slot);
     if (!recorded) impl.refused_marks.fetch_add(1, std::memory_order_relaxed);
     return recorded;
@@ -356,7 +360,7 @@ void VulkanBackend::poll(std::span<const uint32_t> slots, std::span<Stamp> out) 
     }
     const bool lost = impl_->is_lost();
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (slots[i] >= impl_->slots.size()) {
+        if (!impl_->slots.has(slots[i])) {
             out[i] = {Ticks{}, StampState::kFailed};
             continue;
         }

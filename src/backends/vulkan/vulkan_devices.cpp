@@ -85,11 +85,10 @@ VulkanDeviceInfo describe(const InstanceTable& vk, VkPhysicalDevice device, uint
     out.type = type_text(traits.type);
     out.ns_per_tick = traits.period_usable ? traits.scale.ns_per_tick() : 0;
     out.calibrated = traits.calibrated;
-    if (!as_if_enabled.calibrated_timestamps) {
-        out.calibration_reason = "the driver offers no VK_EXT_calibrated_timestamps";
-    } else {
-        out.calibration_reason = traits.calibration_reason;
-    }
+    const char* not_calibrated = as_if_enabled.calibrated_timestamps
+                                     ? traits.calibration_reason
+                                     : "the driver offers no VK_EXT_calibrated_timestamps";
+    out.calibration_reason = not_calibrated;
     if (traits.result_reads_block)
         out.quirks.emplace_back("reading any query result blocks until the whole device is idle");
     if (traits.wrong_after_render_pass)
@@ -102,6 +101,7 @@ VulkanDeviceInfo describe(const InstanceTable& vk, VkPhysicalDevice device, uint
         family.compute = (traits.families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
         family.transfer = (traits.families[i].queueFlags & VK_QUEUE_TRANSFER_BIT) != 0;
         family.caps = traits.caps(i);
+        if (family.caps.valid_bits > 0) family.caps.reason = not_calibrated;
         out.queue_families.push_back(std::move(family));
     }
     return out;
