@@ -19,8 +19,7 @@ int fail(int code, const std::string& message) {
 
 namespace {
 
-constexpr const char* kFooter = R"(
-Examples:
+constexpr const char* kFooter = R"(Examples:
   lapwing run -o decode.pftrace -- llama-bench -m model.gguf -n 32 -ngl 99
   lapwing report decode.pftrace --by op
   lapwing devices
@@ -61,10 +60,10 @@ int main(int argc, char** argv) {
     app.formatter(std::make_shared<HelpFormatter>());
     app.get_formatter()->column_width(34);
     app.require_subcommand(1);
-    app.footer(kFooter);
     add_run_command(app, program, exit_code);
     add_report_command(app, exit_code);
     add_devices_command(app, exit_code);
+    app.footer(kFooter);    // last: subcommands inherit what is there when they are added
 
     try {
         std::reverse(own.begin(), own.end());    // CLI11 takes the arguments from the back

@@ -22,10 +22,13 @@
 namespace lapwing::cli {
 namespace {
 
+/// The layer's own limit: a rarer step would not be seen in any run of a sensible length.
+constexpr uint32_t kMaxEvery = 1'000'000;
+
 struct RunOptions {
     std::string level = "kernel";
     std::string every = "1";
-    std::string output;
+    std::optional<std::string> output;    ///< absent = named after the program
     std::vector<std::string> command;
 };
 
@@ -34,11 +37,12 @@ std::optional<std::string> find_bad_option(const RunOptions& options) {
     if (options.command.empty()) return "run needs a program: lapwing run [options] -- CMD ...";
     if (options.level != "off" && options.level != "basic" && options.level != "kernel")
         return "--level '" + options.level + "' is not one of: off, basic, kernel";
+    if (options.output && options.output->empty()) return "-o '' names no file";
     uint32_t every = 0;
     const char* end = options.every.data() + options.every.size();
     const std::from_chars_result parsed = std::from_chars(options.every.data(), end, every);
-    if (parsed.ec != std::errc() || parsed.ptr != end || every == 0)
-        return "--every '" + options.every + "' is not a whole number from 1 to " + std::to_string(UINT32_MAX);
+    if (parsed.ec != std::errc() || parsed.ptr != end || every == 0 || every > kMaxEvery)
+        return "--every '" + options.every + "' is not a whole number from 1 to " + std::to_string(kMaxEvery);
     return std::nullopt;
 }
 
@@ -48,8 +52,12 @@ std::vector<std::string> own_environment() {
     return out;
 }
 
+bool did_nothing(const RecordingTotals& totals) {
+    return totals.spans == 0 && totals.stats.begun == 0 && totals.stats.executed_dispatches == 0;
+}
+
 /// The one line at the end: what was recorded, or why nothing was.
-void print_outcome(const RunOptions& options, const std::string& recording) {
+void print_outcome(const RunOptions& options, const std::string& shown, const std::string& recording) {
     const std::string& program = options.command.front();
     if (options.level == "off") {
         std::fprintf(stderr, "lapwing: level off: nothing was recorded\n");
@@ -60,34 +68,36 @@ void print_outcome(const RunOptions& options, const std::string& recording) {
         std::fprintf(stderr, "lapwing: warning: %s used no GPU API that Lapwing can see (Vulkan)\n", program.c_str());
         return;
     }
-    const Result<RecordingTotals> totals = read_totals(recording);
+    // The layer makes the file when the program opens Vulkan and begins to fill it when it opens a device.
+    const bool no_device = std::filesystem::file_size(recording, ignored) == 0;
+    const Result<RecordingTotals> totals = no_device ? RecordingTotals{} : read_totals(recording);
     if (!totals) {
         fail(kOk, totals.error().message);
         return;
     }
-    const RecordingStats& stats = totals.value().stats;
-    if (totals.value().spans == 0 && stats.begun == 0 && stats.executed_dispatches == 0) {
+    if (did_nothing(totals.value())) {
         std::fprintf(stderr,
                      "lapwing: warning: %s opened Vulkan but dispatched nothing (ggml runs on the CPU unless "
                      "GGML_VK_VISIBLE_DEVICES is set)\n",
                      program.c_str());
+        if (no_device) ::unlink(recording.c_str());
         return;
     }
     std::string also;
-    for (const std::string& child : child_recordings(options.output)) also += (also.empty() ? "" : ", ") + child;
+    for (const std::string& child : child_recordings(shown)) also += (also.empty() ? "" : ", ") + child;
     if (!also.empty()) also = "; child processes: " + also;
-    std::fprintf(stderr, "lapwing: %s: %s%s; see: lapwing report %s\n", options.output.c_str(),
-                 to_text(totals.value()).c_str(), also.c_str(), options.output.c_str());
+    std::fprintf(stderr, "lapwing: %s: %s%s; see: lapwing report %s\n", shown.c_str(), to_text(totals.value()).c_str(),
+                 also.c_str(), shown.c_str());
 }
 
-int run(RunOptions options) {
+int run(const RunOptions& options) {
     if (const std::optional<std::string> bad = find_bad_option(options)) return fail(kBadUse, *bad);
     const std::string& program = options.command.front();
-    if (options.output.empty()) options.output = std::filesystem::path(program).filename().string() + ".pftrace";
+    const std::string output = options.output.value_or(std::filesystem::path(program).filename().string() + ".pftrace");
 
     const Result<std::string> folder = find_layer_folder();
     if (!folder) return fail(kOwnFailure, folder.error().message);
-    const Result<std::string> recording = prepare_output(options.output);
+    const Result<std::string> recording = prepare_output(output);
     if (!recording) return fail(kOwnFailure, recording.error().message);
 
     const LayerSettings settings{folder.value(), recording.value(), options.level, options.every};
@@ -100,7 +110,7 @@ int run(RunOptions options) {
             return fail(kNotExecutable, "cannot start " + program + ": " + error.message + "; is it executable?");
         return fail(kOwnFailure, "cannot start " + program + ": " + error.message);
     }
-    print_outcome(options, recording.value());
+    print_outcome(options, output, recording.value());
     return end.value().signalled ? kSignalBase + end.value().number : end.value().number;
 }
 
@@ -109,16 +119,21 @@ int run(RunOptions options) {
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_code) {
     auto options = std::make_shared<RunOptions>();
     CLI::App* command = app.add_subcommand("run", "Run a program, unchanged, and record its GPU work");
-    command->add_option("--level", options->level,
-                        "off: nothing; basic: steps and launch counts, no device stamps;\n"
-                        "kernel: the device time of every kernel, copy and fill (default)");
-    command->add_option("--every", options->every, "Time the kernels of one step in N, the first included (default 1)");
-    command->add_option("-o,--output", options->output,
-                        "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>.\n"
-                        "A recording of an earlier run is replaced, any other file is left alone and refused");
+    command
+        ->add_option("--level", options->level,
+                     "off: nothing; basic: steps and launch counts, no device stamps;\n"
+                     "kernel: the device time of every kernel, copy and fill (default)")
+        ->type_name("LEVEL");
+    command->add_option("--every", options->every, "Time the kernels of one step in N, the first included (default 1)")
+        ->type_name("N");
+    command
+        ->add_option("-o,--output", options->output,
+                     "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>.\n"
+                     "A recording of an earlier run is replaced, any other file is left alone and refused")
+        ->type_name("FILE");
     command->prefix_command();
     command->footer(
-        "\nSettings of yours are kept and added to: VK_INSTANCE_LAYERS, VK_LAYER_PATH, VK_ADD_LAYER_PATH and\n"
+        "Settings of yours are kept and added to: VK_INSTANCE_LAYERS, VK_LAYER_PATH, VK_ADD_LAYER_PATH and\n"
         "GGML_VK_DEBUG_MARKERS, which makes ggml name its operations.");
     command->callback([command, options, &program, &exit_code] {
         // Without a "--" the program begins where CLI11 met the first argument that it does not know.

@@ -33,8 +33,13 @@ std::string value_of(std::vector<std::string>& environment, std::string_view nam
     return entry == nullptr ? std::string() : entry->substr(name.size() + 1);
 }
 
-bool has_entry(const std::string& list, std::string_view wanted) {
-    return (":" + list + ":").find(":" + std::string(wanted) + ":") != std::string::npos;
+bool has_entry(std::string_view list, std::string_view wanted) {
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(':'), list.size());
+        if (list.substr(0, end) == wanted) return true;
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return false;
 }
 
 bool has_manifest(const fs::path& folder) {
@@ -54,7 +59,7 @@ Result<std::string> find_layer_folder() {
     std::error_code error;
     const fs::path executable = fs::read_symlink("/proc/self/exe", error);
     std::string looked_in;
-    for (const char* relative : {"../lib", "../share/vulkan/explicit_layer.d"}) {
+    for (const char* relative : {"../lib", "../share/lapwing/vulkan/explicit_layer.d"}) {
         const fs::path folder = (executable.parent_path() / relative).lexically_normal();
         if (has_manifest(folder)) return folder.string();
         looked_in += (looked_in.empty() ? "" : " and ") + folder.string();

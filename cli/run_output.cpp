@@ -93,8 +93,7 @@ Status remove_earlier(const std::string& path, const std::string& shown) {
 Result<std::string> prepare_output(const std::string& path) {
     std::error_code error;
     const std::string absolute = fs::weakly_canonical(fs::absolute(path, error), error).string();
-    if (path.empty() || error || absolute.empty())
-        return unwritable('\'' + path + '\'', path.empty() ? "-o needs a file name" : error.message());
+    if (error) return unwritable(path, error.message());
     if (Status removed = remove_earlier(absolute, path); !removed) return removed.error();
     for (const std::string& child : child_recordings(absolute))
         if (may_be_replaced(child)) ::unlink(child.c_str());

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""lapwing run: the program it starts, and what the user is told afterwards."""
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from lapwing_command import LAPWING, WRITE_RECORDING, CommandTest, main
+
+
+class Program(CommandTest):
+    """The program runs as if it had been started without Lapwing."""
+
+    def test_own_exit_code_is_passed_on(self):
+        self.assertEqual(self.lapwing("run", "--", "sh", "-c", "exit 37").returncode, 37)
+
+    def test_end_by_a_signal_is_128_plus_its_number(self):
+        self.assertEqual(self.lapwing("run", "--", "sh", "-c", "kill -KILL $$").returncode, 128 + signal.SIGKILL)
+
+    def test_program_that_does_not_exist_is_127(self):
+        self.assert_refused(self.lapwing("run", "--", "./no-such-program"), 127, "./no-such-program", "no such program")
+
+    def test_name_that_is_not_in_path_is_127(self):
+        self.assert_refused(self.lapwing("run", "--", "no-such-program-anywhere"), 127, "PATH")
+
+    def test_file_that_is_not_executable_is_126(self):
+        (self.folder / "data").write_text("no program\n")
+        self.assert_refused(self.lapwing("run", "--", "./data"), 126, "./data", "executable")
+
+    def test_folder_is_126(self):
+        self.assert_refused(self.lapwing("run", "--", str(self.folder)), 126, str(self.folder))
+
+    def test_program_that_cannot_start_leaves_no_file(self):
+        self.lapwing("run", "-o", "x.pftrace", "--", "./no-such-program")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_arguments_arrive_unchanged(self):
+        wanted = ["-o", "two words", "--", "", "--level"]
+        result = self.lapwing("run", "--", "printf", "%s|", *wanted)
+        self.assertEqual(result.stdout, "".join(word + "|" for word in wanted))
+
+    def test_separator_may_be_left_out(self):
+        result = self.lapwing("run", "--every", "2", "printf", "%s|", "-o", "x")
+        self.assertEqual(result.stdout, "-o|x|")
+
+    def test_script_without_interpreter_line_runs_as_from_a_shell(self):
+        script = self.folder / "script"
+        script.write_text("exit 5\n")
+        script.chmod(0o755)
+        self.assertEqual(self.lapwing("run", "--", "./script").returncode, 5)
+
+    def test_standard_input_and_output_are_the_programs(self):
+        result = self.lapwing("run", "--", "tr", "a-z", "A-Z", input="hello\n")
+        self.assertEqual(result.stdout, "HELLO\n")
+
+    def test_working_folder_is_the_callers(self):
+        self.assertEqual(self.lapwing("run", "--", "pwd", "-P").stdout.strip(), os.path.realpath(self.folder))
+
+    def test_exit_code_survives_a_caller_that_ignores_sigchld(self):
+        result = self.lapwing("run", "--", "sh", "-c", "exit 6",
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(result.returncode, 6)
+
+
+class Signals(CommandTest):
+    """Signals meant for the program reach it once."""
+
+    COUNT = ("import signal, sys, time\n"
+             "seen = []\n"
+             "signal.signal(signal.SIGINT, lambda *_: seen.append('INT'))\n"
+             "signal.signal(signal.SIGTERM, lambda *_: seen.append('TERM'))\n"
+             "print('ready', flush=True)\n"
+             "end = time.monotonic() + 20\n"
+             "while not seen and time.monotonic() < end: time.sleep(0.02)\n"
+             "time.sleep(0.3)\n"
+             "print('seen', *seen, flush=True)\n"
+             "sys.exit(9)\n")
+
+    def test_sigterm_sent_to_lapwing_reaches_the_program_once(self):
+        process = subprocess.Popen([LAPWING, "run", "--", sys.executable, "-c", self.COUNT], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=30)
+        self.assertEqual(out, "seen TERM\n")
+        self.assertEqual(process.returncode, 9)
+
+    def test_control_c_at_the_terminal_reaches_the_program_once(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execv(LAPWING, [LAPWING, "run", "--", sys.executable, "-c", self.COUNT])
+        shown = b""
+        typed = False
+        while True:
+            try:
+                block = os.read(terminal, 4096)
+            except OSError:    # Linux reports the end of a terminal as an error
+                break
+            if not block:
+                break
+            shown += block
+            if b"ready" in shown and not typed:
+                os.write(terminal, b"\x03")
+                typed = True
+        _, status = os.waitpid(pid, 0)
+        os.close(terminal)
+        self.assertIn(b"seen INT\r\n", shown)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 9)
+
+
+class Environment(CommandTest):
+    """Settings of the user's are added to, never replaced."""
+
+    def settings(self, *options, **env):
+        for name in ("VK_INSTANCE_LAYERS", "VK_LAYER_PATH", "VK_ADD_LAYER_PATH", "GGML_VK_DEBUG_MARKERS"):
+            env.setdefault(name, None)
+        out = self.lapwing("run", *options, "--", "env", env=env).stdout
+        return dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
+
+    def test_layer_goes_in_front_of_the_users_layers(self):
+        seen = self.settings(VK_INSTANCE_LAYERS="VK_LAYER_a:VK_LAYER_b")
+        self.assertEqual(seen["VK_INSTANCE_LAYERS"], "VK_LAYER_LAPWING_timing:VK_LAYER_a:VK_LAYER_b")
+
+    def test_layer_that_the_user_named_is_not_loaded_twice(self):
+        seen = self.settings(VK_INSTANCE_LAYERS="VK_LAYER_a:VK_LAYER_LAPWING_timing")
+        self.assertEqual(seen["VK_INSTANCE_LAYERS"], "VK_LAYER_a:VK_LAYER_LAPWING_timing")
+
+    def test_layer_folder_is_added_behind_the_users_own(self):
+        seen = self.settings(VK_ADD_LAYER_PATH="/a:/b")
+        self.assertRegex(seen["VK_ADD_LAYER_PATH"], r"^/a:/b:/.+")
+        self.assertNotIn("VK_LAYER_PATH", seen)
+
+    def test_layer_path_that_replaces_all_others_gets_the_folder(self):
+        seen = self.settings(VK_LAYER_PATH="/a", VK_ADD_LAYER_PATH="/b")
+        self.assertRegex(seen["VK_LAYER_PATH"], r"^/a:/.+")
+        self.assertEqual(seen["VK_ADD_LAYER_PATH"], "/b")
+
+    def test_layer_folder_holds_the_manifest(self):
+        folder = self.settings()["VK_ADD_LAYER_PATH"]
+        manifests = [name for name in os.listdir(folder) if name.endswith(".json")]
+        texts = [Path(folder, name).read_text(encoding="utf-8") for name in manifests]
+        self.assertTrue(any('"VK_LAYER_LAPWING_timing"' in text for text in texts), manifests)
+
+    def test_preloaded_libraries_stay(self):
+        seen = self.settings(LD_PRELOAD="libm.so.6", ASAN_OPTIONS="verify_asan_link_order=0")
+        self.assertEqual(seen["LD_PRELOAD"], "libm.so.6")
+
+    def test_debug_markers_are_switched_on(self):
+        self.assertEqual(self.settings()["GGML_VK_DEBUG_MARKERS"], "1")
+
+    def test_debug_markers_of_the_user_stay(self):
+        self.assertEqual(self.settings(GGML_VK_DEBUG_MARKERS="0")["GGML_VK_DEBUG_MARKERS"], "0")
+
+    def test_output_is_handed_over_as_an_absolute_path(self):
+        seen = self.settings("-o", "x.pftrace")
+        self.assertEqual(seen["LAPWING_OUT"], os.path.join(os.path.realpath(self.folder), "x.pftrace"))
+
+    def test_output_is_named_after_the_program_by_default(self):
+        self.assertEqual(os.path.basename(self.settings()["LAPWING_OUT"]), "env.pftrace")
+
+    def test_level_and_stride_are_handed_over(self):
+        seen = self.settings("--level", "basic", "--every", "16")
+        self.assertEqual((seen["LAPWING_LEVEL"], seen["LAPWING_EVERY"]), ("basic", "16"))
+
+    def test_kernel_level_and_every_step_are_the_default(self):
+        seen = self.settings()
+        self.assertEqual((seen["LAPWING_LEVEL"], seen["LAPWING_EVERY"]), ("kernel", "1"))
+
+
+class Outcome(CommandTest):
+    """One line at the end says what was recorded."""
+
+    def run_writer(self, *arguments):
+        return self.lapwing("run", "-o", "x.pftrace", "--", WRITE_RECORDING, *arguments)
+
+    def test_summary_counts_spans_steps_and_losses(self):
+        result = self.run_writer("--spans", "70", "--steps", "2")
+        self.assertEqual(result.stderr,
+                         "lapwing: x.pftrace: 70 spans, 2 steps, 0 lost; see: lapwing report x.pftrace\n")
+
+    def test_summary_names_the_reason_of_losses(self):
+        self.assert_one_line(self.run_writer("--spans", "7", "--lost", "3").stderr, "3 lost (ring_full 3)")
+
+    def test_summary_says_when_the_recording_ends_early(self):
+        self.assert_one_line(self.run_writer("--spans", "7", "--unfinished").stderr, "ends early")
+
+    def test_summary_lists_recordings_of_child_processes(self):
+        script = f'"{WRITE_RECORDING}" --spans 1; LAPWING_OUT=$LAPWING_OUT.123 "{WRITE_RECORDING}" --spans 1'
+        result = self.lapwing("run", "-o", "x.pftrace", "--", "sh", "-c", script)
+        self.assert_one_line(result.stderr, "x.pftrace.123")
+
+    def test_program_without_gpu_work_keeps_its_exit_code_and_gets_one_warning(self):
+        result = self.lapwing("run", "--", "sh", "-c", "exit 3")
+        self.assertEqual(result.returncode, 3)
+        self.assert_one_line(result.stderr, "warning: sh used no GPU API that Lapwing can see (Vulkan)")
+
+    def test_vulkan_without_a_dispatch_gets_one_warning_that_names_the_remedy(self):
+        result = self.run_writer()
+        self.assertEqual(result.returncode, 0)
+        self.assert_one_line(result.stderr, "warning: ", "dispatched nothing", "GGML_VK_VISIBLE_DEVICES")
+
+    def test_vulkan_without_a_device_gets_the_same_warning_and_leaves_no_file(self):
+        result = self.lapwing("run", "-o", "x.pftrace", "--", "sh", "-c", ': >"$LAPWING_OUT"')
+        self.assert_one_line(result.stderr, "warning: ", "dispatched nothing", "GGML_VK_VISIBLE_DEVICES")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_level_off_is_no_warning(self):
+        result = self.lapwing("run", "--level", "off", "--", "true")
+        self.assertEqual(result.stderr, "lapwing: level off: nothing was recorded\n")
+
+    def test_full_disk_keeps_a_valid_prefix_and_the_exit_code(self):
+        script = f"ulimit -f 64; trap '' XFSZ; \"{WRITE_RECORDING}\" --spans 200000 2>/dev/null; exit 4"
+        result = self.lapwing("run", "-o", "x.pftrace", "--", "bash", "-c", script)
+        self.assertEqual(result.returncode, 4)
+        self.assert_one_line(result.stderr, "x.pftrace", "ends early")
+        self.assertLessEqual((self.folder / "x.pftrace").stat().st_size, 64 * 1024)
+        self.assertEqual(self.lapwing("report", "x.pftrace").returncode, 0)
+
+
+class Output(CommandTest):
+    """What is at the output path is only ever removed when it is a recording."""
+
+    def run_true(self, output):
+        return self.lapwing("run", "-o", output, "--", "true")
+
+    def test_recording_of_an_earlier_run_is_replaced(self):
+        self.write_recording("x.pftrace", "--spans", "9")
+        self.run_true("x.pftrace")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_recordings_of_earlier_child_processes_go_with_it(self):
+        self.write_recording("x.pftrace", "--spans", "9")
+        self.write_recording("x.pftrace.77", "--spans", "9")
+        (self.folder / "x.pftrace.78").write_text("notes\n")
+        self.run_true("x.pftrace")
+        self.assertEqual(os.listdir(self.folder), ["x.pftrace.78"])
+
+    def test_empty_file_is_replaced(self):
+        (self.folder / "x.pftrace").touch()
+        self.assertEqual(self.run_true("x.pftrace").returncode, 0)
+
+    def test_any_other_file_is_refused_and_left_alone(self):
+        other = self.folder / "model.gguf"
+        other.write_bytes(b"GGUF precious weights")
+        self.assert_refused(self.run_true("model.gguf"), 125, "model.gguf", "left alone", "-o")
+        self.assertEqual(other.read_bytes(), b"GGUF precious weights")
+
+    def test_refused_output_does_not_start_the_program(self):
+        (self.folder / "notes").write_text("text\n")
+        self.lapwing("run", "-o", "notes", "--", "touch", "started")
+        self.assertFalse((self.folder / "started").exists())
+
+    def test_folder_is_refused(self):
+        self.assert_refused(self.run_true(str(self.folder)), 125, "folder", "-o")
+
+    def test_device_is_refused_and_left_alone(self):
+        self.assert_refused(self.run_true("/dev/full"), 125, "/dev/full", "-o")
+        self.assertTrue(os.path.exists("/dev/full"))
+
+    def test_missing_folder_is_named(self):
+        self.assert_refused(self.run_true("nowhere/x.pftrace"), 125, "nowhere", "-o")
+
+    def test_place_that_cannot_be_written_is_refused(self):
+        self.assert_refused(self.run_true("/sys/x.pftrace"), 125, "/sys/x.pftrace", "-o")
+
+    def test_empty_name_is_refused(self):
+        self.assert_refused(self.run_true(""), 2, "-o")
+
+
+class Options(CommandTest):
+    """A value out of range is one line that names the accepted ones."""
+
+    def refuse(self, *options, parts):
+        self.assert_refused(self.lapwing("run", *options, "--", "touch", "started"), 2, *parts)
+        self.assertFalse((self.folder / "started").exists())
+
+    def test_lane_is_no_level_of_run(self):
+        self.refuse("--level", "lane", parts=("'lane'", "off, basic, kernel"))
+
+    def test_levels_are_lower_case(self):
+        self.refuse("--level", "Kernel", parts=("'Kernel'", "off, basic, kernel"))
+
+    def test_stride_of_zero_is_refused(self):
+        self.refuse("--every", "0", parts=("'0'", "from 1 to 1000000"))
+
+    def test_negative_stride_is_refused(self):
+        self.refuse("--every=-1", parts=("'-1'", "from 1 to 1000000"))
+
+    def test_stride_beyond_32_bits_is_refused(self):
+        self.refuse("--every", "4294967296", parts=("'4294967296'", "from 1 to 1000000"))
+
+    def test_fraction_is_no_stride(self):
+        self.refuse("--every", "1.5", parts=("'1.5'",))
+
+    def test_largest_stride_is_accepted(self):
+        self.assertEqual(self.lapwing("run", "--every", "1000000", "--", "true").returncode, 0)
+
+    def test_stride_above_the_largest_is_refused(self):
+        self.refuse("--every", "1000001", parts=("'1000001'", "from 1 to 1000000"))
+
+    def test_unknown_option_is_named(self):
+        self.refuse("--evry", "2", parts=("--evry",))
+
+    def test_missing_program_is_said(self):
+        self.assert_refused(self.lapwing("run"), 2, "-- CMD")
+
+
+if __name__ == "__main__":
+    main()

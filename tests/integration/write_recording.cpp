@@ -1,0 +1,96 @@
+// A program under test: writes a small recording, as a program with the layer inside would. With no FILE it writes to
+// $LAPWING_OUT. Usage: write_recording [--spans N] [--steps N] [--lost N] [--unfinished] [FILE]
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lapwing/perfetto.hpp"
+#include "lapwing/sink.hpp"
+
+namespace {
+
+struct Contents {
+    uint64_t spans = 0;
+    uint64_t steps = 0;
+    uint64_t lost = 0;
+    bool finished = true;
+};
+
+lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
+    using namespace lapwing;
+    constexpr TrackId kQueue = 1;
+    DeviceInfo device;
+    device.id = 1;
+    device.api = "sim";
+    device.name = "Scripted device";
+    device.clock.resolution_ns = 1;
+    device.clock.valid_bits = 64;
+    Site site;
+    site.op = "MUL_MAT";
+    site.kernel = "mul_mat";
+    site.layer = 0;
+    if (Status s = sink.process({.pid = 42, .command = "write_recording", .lapwing_version = "0", .level = "kernel"});
+        !s)
+        return s;
+    if (Status s = sink.device(device); !s) return s;
+    if (Status s = sink.track({.id = kQueue, .kind = TrackKind::kDeviceQueue, .device = 1, .name = "queue 0"}); !s)
+        return s;
+    if (Status s = sink.site(1, site); !s) return s;
+    for (uint64_t i = 0; i < contents.spans; ++i) {
+        const SpanRecord span{
+            .begin_ns = int64_t(1000 + i * 100), .duration_ns = 60, .site = 1, .step = 0, .track = kQueue};
+        if (Status s = sink.spans({&span, 1}); !s) return s;
+    }
+    for (uint64_t i = 0; i < contents.steps; ++i) {
+        const auto begin = int64_t(1000 + i * 100);
+        if (Status s = sink.step({.index = uint32_t(i), .begin_ns = begin, .end_ns = begin + 100, .dispatches = 1}); !s)
+            return s;
+    }
+    RecordingStats stats;
+    stats.begun = contents.spans + contents.lost;
+    stats.recorded = contents.spans;
+    stats.lost[LossReason::kRingFull] = contents.lost;
+    stats.executed_dispatches = stats.begun;
+    stats.window_begin_ns = 1000;
+    stats.window_end_ns = int64_t(1000 + contents.spans * 100);
+    stats.final = contents.finished;
+    if (Status s = sink.stats(stats); !s) return s;
+    return sink.close();
+}
+
+}    // namespace
+
+int main(int argc, char** argv) {
+    Contents contents;
+    const char* path = std::getenv("LAPWING_OUT");
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i];
+        uint64_t* number = argument == "--spans"   ? &contents.spans
+                           : argument == "--steps" ? &contents.steps
+                           : argument == "--lost"  ? &contents.lost
+                                                   : nullptr;
+        if (number != nullptr && i + 1 < argc) {
+            ++i;
+            std::from_chars(argv[i], argv[i] + std::strlen(argv[i]), *number);
+        } else if (argument == "--unfinished") {
+            contents.finished = false;
+        } else {
+            path = argv[i];
+        }
+    }
+    if (path == nullptr) return 64;
+    auto sink = lapwing::open_perfetto_writer(path);
+    if (!sink) {
+        std::fprintf(stderr, "write_recording: %s\n", sink.error().message.c_str());
+        return 1;
+    }
+    if (const lapwing::Status written = write(*sink.value(), contents); !written) {
+        std::fprintf(stderr, "write_recording: %s\n", written.error().message.c_str());
+        return 1;
+    }
+    return 0;
+}
