@@ -1,0 +1,24 @@
+// Everything of Lapwing that needs no driver's headers. The Vulkan backend's are included by name.
+#pragma once
+
+#include "lapwing/alignment.hpp"      // IWYU pragma: export
+#include "lapwing/backend.hpp"        // IWYU pragma: export
+#include "lapwing/clock.hpp"          // IWYU pragma: export
+#include "lapwing/cpu_backend.hpp"    // IWYU pragma: export
+#include "lapwing/device_ring.hpp"    // IWYU pragma: export
+#include "lapwing/host_spans.hpp"     // IWYU pragma: export
+#include "lapwing/level.hpp"          // IWYU pragma: export
+#include "lapwing/loss.hpp"           // IWYU pragma: export
+#include "lapwing/name.hpp"           // IWYU pragma: export
+#include "lapwing/own_cost.hpp"       // IWYU pragma: export
+#include "lapwing/perfetto.hpp"       // IWYU pragma: export
+#include "lapwing/record.hpp"         // IWYU pragma: export
+#include "lapwing/recorder.hpp"       // IWYU pragma: export
+#include "lapwing/report.hpp"         // IWYU pragma: export
+#include "lapwing/result.hpp"         // IWYU pragma: export
+#include "lapwing/sim_backend.hpp"    // IWYU pragma: export
+#include "lapwing/sink.hpp"           // IWYU pragma: export
+#include "lapwing/site_table.hpp"     // IWYU pragma: export
+#include "lapwing/span.hpp"           // IWYU pragma: export
+#include "lapwing/stamp.hpp"          // IWYU pragma: export
+#include "lapwing/units.hpp"          // IWYU pragma: export
