@@ -11,28 +11,39 @@
 namespace lapwing {
 
 struct RecorderOptions {
-    std::size_t max_pending_spans =
-        1u << 20;    ///< spans waiting for the writer; beyond it the newest are dropped and counted
-    int64_t flush_interval_ns =
-        500'000'000;    ///< the sink gets all that is pending, and fresh stats, at least this often; > 0
+    /// Spans waiting for the writer, and as many steps; beyond it the newest are dropped and counted. > 0
+    std::size_t max_pending_spans = 1u << 20;
+    /// The sink gets all that is pending, and the latest stats, at least this often. > 0
+    int64_t flush_interval_ns = 500'000'000;
 };
 
 /// Makes a sink usable from any thread and keeps its work off the program's threads.
-/// Shape:   calls return at once with the sink's first kept error, if any. Order per calling thread is kept.
-/// Cost:    cold: a short lock and a copy of 32 bytes a span.
+/// Shape:   calls return at once with the sink's first kept error, if any. Order per calling thread is kept. Of stats
+///          only the latest reaches the sink, once a flush interval, and again after later spans, since stats make a
+///          file writer write out what it holds back: call stats() at least once.
+/// Cost:    cold: a short lock and a copy of 32 bytes a span. The thread sleeps while nothing is pending.
 /// Threads: any. Owns exactly one thread (named "lapwing-writer"), with all signals blocked, from make_recorder() to
-/// close().
+///          close(). A forked child has no such thread: there every call is refused without taking a lock, and the
+///          destructor leaks the state on purpose.
 class Recorder : public SpanSink {
 public:
-    /// Spans that were dropped because the writer was too far behind; the producer counts them as lost (ring_full).
+    /// Spans handed over that will never reach the sink: the writer was too far behind, had failed or was closed. The
+    /// producer counts them as lost (ring_full).
     [[nodiscard]] virtual uint64_t dropped() const noexcept = 0;
 
-    /// Writes all that is pending, closes the sink and ends the thread. Idempotent.
-    /// Errors:  the first error the sink ever returned.
-    /// Cost:    waits for the writer, at most `deadline_ns`; what is not written by then is abandoned.
+    /// Steps dropped because the writer was too far behind.
+    [[nodiscard]] virtual uint64_t dropped_steps() const noexcept = 0;
+
+    /// Writes all that is pending, closes the sink and ends the thread. Idempotent. close() is the same without a
+    /// deadline; the destructor allows 5 s.
+    /// Errors:  the first error the sink ever returned; kUnwritable where the deadline passed.
+    /// Cost:    waits for the writer, at most `deadline_ns`; what is not written by then is abandoned, and the thread
+    /// is
+    ///          left to end by itself.
     virtual Status close_within(int64_t deadline_ns) = 0;
 };
 
+/// Starts the thread. Where none can be started, every call returns kExhausted.
 [[nodiscard]] std::unique_ptr<Recorder> make_recorder(std::unique_ptr<SpanSink> sink,
                                                       const RecorderOptions& options = {});
 

@@ -31,10 +31,11 @@ struct State {
     explicit State(std::unique_ptr<SpanSink> to, const RecorderOptions& with) : sink(std::move(to)), options(with) {}
 
     std::mutex mutex;
-    std::condition_variable work;    // the writer waits for spans, or for close
-    std::condition_variable done;    // close waits for the writer
-    trace::SpanQueue pending;        // guarded by mutex, like all below
-    std::size_t in_flight = 0;       // spans that the writer took and has not written yet
+    std::condition_variable work;     // the writer waits for spans, or for close
+    std::condition_variable done;     // close waits for the writer
+    trace::SpanQueue pending;         // guarded by mutex, like all below
+    std::size_t in_flight = 0;        // spans that the writer took and has not written yet
+    std::size_t waiting_steps = 0;    // pending or in flight
     std::optional<RecordingStats> stats;
     bool stats_fresh = false;
     bool closing = false;
@@ -43,6 +44,7 @@ struct State {
 
     std::atomic<bool> abandoned{false};    // set when close gave up: the writer stops at the next block
     std::atomic<uint64_t> dropped{0};
+    std::atomic<uint64_t> dropped_steps{0};
     std::unique_ptr<SpanSink> sink;    // the writer thread's alone
     const RecorderOptions options;
 };
@@ -84,6 +86,7 @@ private:
 
     void feed() {
         const std::size_t taken = batch_.spans();
+        const std::size_t steps = batch_.steps();
         std::size_t fed = 0;
         Status status;
         if (ok_) status = batch_.feed(*state_->sink, fed, [&] { return state_->abandoned.load(); });
@@ -92,6 +95,7 @@ private:
         state_->dropped += taken - fed;
         const std::lock_guard lock(state_->mutex);
         state_->in_flight = 0;
+        state_->waiting_steps -= steps;
         keep(std::move(status));
     }
 
@@ -168,7 +172,7 @@ public:
     Status device(const DeviceInfo& device) override { return add(device); }
     Status track(const TrackInfo& track) override { return add(track); }
     Status site(SiteId id, const Site& site) override { return add(trace::SpanQueue::NamedSite{id, site}); }
-    Status step(const StepRecord& step) override { return add(step); }
+    Status step(const StepRecord& step) override { return add(step, true); }
 
     Status spans(std::span<const SpanRecord> spans) override {
         if (forked()) return child_error();
@@ -206,10 +210,13 @@ public:
         std::unique_lock lock(state.mutex);
         if (!std::exchange(state.closing, true)) state.work.notify_one();
         const auto patience = std::clamp(nanoseconds(deadline_ns), nanoseconds(0), kForever);
-        const bool finished =
-            state.done.wait_until(lock, steady_clock::now() + patience, [&] { return state.finished; });
+        // Given up once, given up for good: the destructor does not wait a second time.
+        const bool finished = state.done.wait_until(lock, steady_clock::now() + patience, [&] {
+            return state.finished || state.abandoned;
+        }) && state.finished;
         if (!finished) {
             state.abandoned = true;
+            state.done.notify_all();
             if (state.status.ok())
                 state.status = Error{Errc::kUnwritable, 0,
                                      "the recording could not be finished in time: its disk is too slow or stuck; "
@@ -224,6 +231,9 @@ public:
     }
 
     [[nodiscard]] uint64_t dropped() const noexcept override { return state_->dropped.load(std::memory_order_relaxed); }
+    [[nodiscard]] uint64_t dropped_steps() const noexcept override {
+        return state_->dropped_steps.load(std::memory_order_relaxed);
+    }
 
 private:
     [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
@@ -239,11 +249,17 @@ private:
         return {};
     }
 
-    Status add(trace::SpanQueue::Event event) {
+    // Steps go on as long as the program does and are bounded; the rest is bounded by the tables it comes from.
+    Status add(trace::SpanQueue::Event event, bool is_step = false) {
         if (forked()) return child_error();
         State& state = *state_;
         const std::lock_guard lock(state.mutex);
         if (Status status = refusal(); !status.ok()) return status;
+        if (is_step && state.waiting_steps >= state.options.max_pending_spans) {
+            ++state.dropped_steps;
+            return {};
+        }
+        if (is_step) ++state.waiting_steps;
         const bool idle = state.pending.empty();
         state.pending.add(std::move(event));
         if (idle) state.work.notify_one();

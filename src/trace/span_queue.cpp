@@ -22,6 +22,7 @@ void SpanQueue::add(Event event) {
 
 void SpanQueue::clear() {
     spans_ = 0;
+    steps_ = 0;
     events_.clear();
     if (blocks_.size() > kKeptBlocks) blocks_.resize(kKeptBlocks);
 }

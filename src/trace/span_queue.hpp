@@ -28,7 +28,7 @@ public:
     void add(Event event);
 
     [[nodiscard]] std::size_t spans() const noexcept { return spans_; }
-    [[nodiscard]] std::size_t events() const noexcept { return events_.size(); }
+    [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
     [[nodiscard]] bool empty() const noexcept { return spans_ == 0 && events_.empty(); }
 
     /// Feeds a sink and forgets what it fed. Stops at the sink's first error, or when `stop()` says so (asked between
@@ -53,6 +53,7 @@ private:
 
     std::vector<std::unique_ptr<Block>> blocks_;    // those in use first
     std::size_t spans_ = 0;
+    std::size_t steps_ = 0;
     std::vector<Placed> events_;
 };
 

@@ -93,11 +93,13 @@ Result<TraceFile> TraceFile::create(const std::string& path) {
     const int open_error = errno;
     TraceFile file(path, fd);
     if (fd < 0) return file.failure("cannot write", open_error);
-    // Locked before it is truncated, so that a running recording is not destroyed. File systems without locks pass.
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return file.failure("cannot write", EWOULDBLOCK);
     struct stat info {};
-    if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ::ftruncate(fd, 0) != 0)
-        return file.failure("cannot write", errno);
+    if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        // Locked before it is truncated, so that a running recording is not destroyed. File systems without locks pass.
+        if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+            return file.failure("cannot write", EWOULDBLOCK);
+        if (::ftruncate(fd, 0) != 0) return file.failure("cannot write", errno);
+    }
     const int flags = ::fcntl(fd, F_GETFL);
     if (flags >= 0) static_cast<void>(::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK));
     return file;

@@ -1,4 +1,25 @@
 lapwing_test(
   trace_test
-  SOURCES trace/trace_material.cpp trace/round_trip_test.cpp
+  SOURCES trace/trace_material.cpp
+          trace/random_recording.cpp
+          trace/round_trip_test.cpp
+          trace/round_trip_property_test.cpp
+          trace/writer_test.cpp
+          trace/unwritable_test.cpp
+          trace/damaged_file_test.cpp
+          trace/utf8_test.cpp
+          trace/recorder_test.cpp
   LIBRARIES lapwing::trace)
+
+# The same files, read by readers that share no code with ours.
+add_executable(write_random_recording trace/write_random_recording.cpp trace/random_recording.cpp
+                                      trace/trace_material.cpp)
+target_link_libraries(write_random_recording PRIVATE lapwing_settings lapwing::trace GTest::gtest)
+target_include_directories(write_random_recording PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME trace_outside_reader
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/trace/outside_reader_test.py
+                   $<TARGET_FILE:write_random_recording> ${PROJECT_SOURCE_DIR}/src/trace/lapwing_trace.proto)
+  set_tests_properties(trace_outside_reader PROPERTIES TIMEOUT 120)
+endif()

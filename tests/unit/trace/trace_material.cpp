@@ -10,7 +10,16 @@
 
 namespace lapwing::test {
 
-TemporaryFile::TemporaryFile() : path_(testing::TempDir() + "lapwing-trace-XXXXXX") {
+namespace {
+
+// In memory where that is to be had: rewriting a file thousands of times makes a disk wait.
+std::string folder() {
+    return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
+}
+
+}    // namespace
+
+TemporaryFile::TemporaryFile() : path_(folder() + "lapwing-trace-XXXXXX") {
     const int fd = ::mkstemp(path_.data());
     if (fd >= 0) ::close(fd);
 }
@@ -44,6 +53,12 @@ SpanRecord span_of(TrackId track, int64_t begin_ns, int64_t duration_ns, SiteId 
     span.step = step;
     span.track = track;
     return span;
+}
+
+Site site_of(const std::string& op) {
+    Site site;
+    site.op = op;
+    return site;
 }
 
 Recording sample_recording() {

@@ -35,6 +35,9 @@ using SpanKey = std::tuple<TrackId, int64_t, int64_t, SiteId, uint32_t>;
 [[nodiscard]] SpanRecord span_of(TrackId track, int64_t begin_ns, int64_t duration_ns, SiteId site,
                                  uint32_t step = kNoStep);
 
+/// A dispatch site with an op and nothing else.
+[[nodiscard]] Site site_of(const std::string& op);
+
 /// A small recording with every kind of content, handed to any sink.
 struct Recording {
     ProcessInfo process;
@@ -49,7 +52,7 @@ struct Recording {
 [[nodiscard]] Status feed(const Recording& recording, SpanSink& sink, std::size_t batch = 64);
 
 /// Writes a recording to `path` and reads it back.
-[[nodiscard]] ReadSummary round_trip(const Recording& recording, const std::string& path, SpanSink& sink,
-                                     const PerfettoWriterOptions& options = {});
+ReadSummary round_trip(const Recording& recording, const std::string& path, SpanSink& sink,
+                       const PerfettoWriterOptions& options = {});
 
 }    // namespace lapwing::test
