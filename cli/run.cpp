@@ -65,12 +65,16 @@ void print_outcome(const RunOptions& options, const std::string& shown, const st
     }
     std::error_code ignored;
     if (!std::filesystem::exists(recording, ignored)) {
-        std::fprintf(stderr, "lapwing: warning: %s used no GPU API that Lapwing can see (Vulkan)\n", program.c_str());
+        std::fprintf(
+            stderr,
+            "lapwing: warning: %s used no GPU API that Lapwing can see: it opened no Vulkan device (ggml runs on "
+            "the CPU unless GGML_VK_VISIBLE_DEVICES is set)\n",
+            program.c_str());
         return;
     }
-    // The layer makes the file when the program opens Vulkan and begins to fill it when it opens a device.
-    const bool no_device = std::filesystem::file_size(recording, ignored) == 0;
-    const Result<RecordingTotals> totals = no_device ? RecordingTotals{} : read_totals(recording);
+    // The layer makes the file when the program opens a device; a program that is killed then leaves it empty.
+    const bool empty = std::filesystem::file_size(recording, ignored) == 0;
+    const Result<RecordingTotals> totals = empty ? RecordingTotals{} : read_totals(recording);
     if (!totals) {
         fail(kOk, totals.error().message);
         return;
@@ -80,7 +84,7 @@ void print_outcome(const RunOptions& options, const std::string& shown, const st
                      "lapwing: warning: %s opened Vulkan but dispatched nothing (ggml runs on the CPU unless "
                      "GGML_VK_VISIBLE_DEVICES is set)\n",
                      program.c_str());
-        if (no_device) ::unlink(recording.c_str());
+        if (empty) ::unlink(recording.c_str());
         return;
     }
     std::string also;

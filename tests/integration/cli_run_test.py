@@ -195,14 +195,14 @@ class Outcome(CommandTest):
     def test_program_without_gpu_work_keeps_its_exit_code_and_gets_one_warning(self):
         result = self.lapwing("run", "--", "sh", "-c", "exit 3")
         self.assertEqual(result.returncode, 3)
-        self.assert_one_line(result.stderr, "warning: sh used no GPU API that Lapwing can see (Vulkan)")
+        self.assert_one_line(result.stderr, "warning: sh used no GPU API that Lapwing can see", "Vulkan")
 
     def test_vulkan_without_a_dispatch_gets_one_warning_that_names_the_remedy(self):
         result = self.run_writer()
         self.assertEqual(result.returncode, 0)
         self.assert_one_line(result.stderr, "warning: ", "dispatched nothing", "GGML_VK_VISIBLE_DEVICES")
 
-    def test_vulkan_without_a_device_gets_the_same_warning_and_leaves_no_file(self):
+    def test_empty_recording_is_a_warning_and_does_not_stay(self):
         result = self.lapwing("run", "-o", "x.pftrace", "--", "sh", "-c", ': >"$LAPWING_OUT"')
         self.assert_one_line(result.stderr, "warning: ", "dispatched nothing", "GGML_VK_VISIBLE_DEVICES")
         self.assertEqual(os.listdir(self.folder), [])
