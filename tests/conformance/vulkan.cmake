@@ -3,7 +3,7 @@ include(${PROJECT_SOURCE_DIR}/cmake/lapwing_shader.cmake)
 include(${PROJECT_SOURCE_DIR}/cmake/lapwing_vulkan_drivers.cmake)
 find_package(Vulkan QUIET)
 if(TARGET lapwing_backend_vulkan AND TARGET Vulkan::Vulkan AND LAPWING_HAVE_SHADERS)
-  add_executable(conformance_vulkan vulkan_harness.cpp vulkan_times_test.cpp)
+  add_executable(conformance_vulkan vulkan_backend_suite_test.cpp vulkan_harness.cpp vulkan_times_test.cpp)
   target_link_libraries(conformance_vulkan PRIVATE lapwing_settings lapwing::backend_vulkan Vulkan::Vulkan
                                                    GTest::gtest GTest::gmock GTest::gtest_main Threads::Threads)
   target_include_directories(conformance_vulkan PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
@@ -18,7 +18,7 @@ if(TARGET lapwing_backend_vulkan AND TARGET Vulkan::Vulkan AND LAPWING_HAVE_SHAD
   foreach(driver LAVAPIPE SWIFTSHADER)
     string(TOLOWER ${driver} name)
     gtest_discover_tests(conformance_vulkan
-      TEST_SUFFIX .${name} TEST_LIST conformance_vulkan_${name} DISCOVERY_TIMEOUT 60
+      NO_PRETTY_TYPES TEST_SUFFIX .${name} TEST_LIST conformance_vulkan_${name} DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT 180 LABELS vulkan RUN_SERIAL ON)
     # gtest_discover_tests keeps only the first of several variables, so they are set once the tests are known.
     set(environment_file ${CMAKE_CURRENT_BINARY_DIR}/conformance_vulkan_${name}_environment.cmake)

@@ -353,21 +353,36 @@ VkSemaphore VulkanHarness::make_timeline() {
     return semaphores_.back();
 }
 
-void VulkanHarness::submit(VkCommandBuffer commands, VkFence fence, VkSemaphore timeline, uint64_t value) {
+void VulkanHarness::submit(VkCommandBuffer commands, VkFence fence, const VulkanTimeline& signal,
+                           const VulkanTimeline& gate) {
     VkTimelineSemaphoreSubmitInfo values{};
     values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-    values.signalSemaphoreValueCount = 1;
-    values.pSignalSemaphoreValues = &value;
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &values;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &commands;
-    if (timeline != VK_NULL_HANDLE) {
-        info.pNext = &values;
-        info.signalSemaphoreCount = 1;
-        info.pSignalSemaphores = &timeline;
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    if (signal.semaphore != VK_NULL_HANDLE) {
+        info.signalSemaphoreCount = values.signalSemaphoreValueCount = 1;
+        info.pSignalSemaphores = &signal.semaphore;
+        values.pSignalSemaphoreValues = &signal.value;
+    }
+    if (gate.semaphore != VK_NULL_HANDLE) {
+        info.waitSemaphoreCount = values.waitSemaphoreValueCount = 1;
+        info.pWaitSemaphores = &gate.semaphore;
+        info.pWaitDstStageMask = &stage;
+        values.pWaitSemaphoreValues = &gate.value;
     }
     LAPWING_VK_CHECK(vkQueueSubmit(queue_, 1, &info, fence));
+}
+
+void VulkanHarness::open_gate(const VulkanTimeline& gate) {
+    VkSemaphoreSignalInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+    info.semaphore = gate.semaphore;
+    info.value = gate.value;
+    LAPWING_VK_CHECK(vkSignalSemaphore(device_, &info));
 }
 
 void VulkanHarness::wait(VkFence fence) {

@@ -29,6 +29,12 @@ void reset_forbidden_calls();
 /// vkGetInstanceProcAddr of the loader whose device functions count: give it to the code under test only.
 [[nodiscard]] PFN_vkVoidFunction VKAPI_CALL counting_instance_entry(VkInstance instance, const char* name);
 
+/// A timeline semaphore and a value of it; none by default.
+struct VulkanTimeline {
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    uint64_t value = 0;
+};
+
 class VulkanHarness {
 public:
     struct Options {
@@ -52,7 +58,10 @@ public:
     void end_commands(VkCommandBuffer commands);
     [[nodiscard]] VkFence make_fence();
     [[nodiscard]] VkSemaphore make_timeline();
-    void submit(VkCommandBuffer commands, VkFence fence, VkSemaphore timeline = VK_NULL_HANDLE, uint64_t value = 0);
+    /// The device starts when `gate` is reached, and reaches `signal` when it is done.
+    void submit(VkCommandBuffer commands, VkFence fence, const VulkanTimeline& signal = {},
+                const VulkanTimeline& gate = {});
+    void open_gate(const VulkanTimeline& gate);
     void wait(VkFence fence);
     void wait_idle();
 

@@ -156,7 +156,7 @@ TEST_F(VulkanTimes, WorkThatWasNeverSubmittedStaysPendingWithoutBlocking) {
 TEST_F(VulkanTimes, TimelineSemaphoreTellsCompletionAsAFenceDoes) {
     const VkSemaphore timeline = vk->make_timeline();
     for (uint64_t value = 1; value <= 3; ++value) {
-        vk->submit(record({16}), VK_NULL_HANDLE, timeline, value);
+        vk->submit(record({16}), VK_NULL_HANDLE, {timeline, value});
         backend->submitted(queue, {.timeline = timeline, .value = value});
     }
     vk->wait_idle();
