@@ -1,0 +1,150 @@
+#include "attach/vulkan_layer/command_buffer.hpp"
+
+#include <algorithm>
+
+#include "attach/vulkan_layer/device.hpp"
+
+namespace lapwing::vulkan_layer {
+
+void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) noexcept {
+    recording_.reset();
+    try {
+        recording_ = std::make_shared<Recording>(device_.chunks());
+    } catch (...) {
+        device_.count_fault();
+    }
+    armed_ = recording_ != nullptr && device_.armed();
+    inside_render_pass_ = (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
+    chained_ = false;
+    pipeline_ = nullptr;
+    labels_.clear();
+}
+
+bool CommandBuffer::before_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept {
+    if (recording_ == nullptr) return false;
+    if (kind == SpanKind::kDispatch) ++recording_->dispatches;
+    if (!armed_) {
+        note_untimed(kind);
+        return false;
+    }
+    // Queries may not be reset inside a render pass, and work commands in one are not ours to time.
+    const std::optional<LossReason> refused = inside_render_pass_ ? LossReason::kUnsupported : no_stamps_;
+    if (refused) {
+        ++recording_->unstamped[*refused];
+        note_untimed(kind);
+        return false;
+    }
+    try {
+        if (open_boundary()) {
+            append_op(kind, grid);
+            return true;
+        }
+    } catch (...) {
+        device_.count_fault();
+    }
+    chained_ = false;
+    ++recording_->unstamped[LossReason::kRingFull];
+    note_untimed(kind);
+    return false;
+}
+
+// Makes sure that the newest chunk has room for the stamp behind the next command, and that its last stamp stands
+// right before that command.
+bool CommandBuffer::open_boundary() {
+    std::vector<vulkan::QueryChunk>& chunks = recording_->chunks;
+    const uint32_t wanted = chained_ ? 1 : 2;
+    if (chunks.empty() || chunks.back().used + wanted > ChunkStore::kQueriesPerChunk) {
+        if (chunks.size() == chunks.capacity())    // before taking, so that no chunk is lost to bad_alloc
+            chunks.reserve(std::max<std::size_t>(4, 2 * chunks.size()));
+        const std::optional<vulkan::QueryChunk> chunk = device_.chunks().take();
+        if (!chunk) return false;
+        chunks.push_back(*chunk);
+        // In the buffer rather than from the host: right for every later submit too, and needs no feature.
+        device_.vk.CmdResetQueryPool(handle_, chunk->pool, chunk->first, ChunkStore::kQueriesPerChunk);
+        chained_ = false;
+    }
+    return true;
+}
+
+void CommandBuffer::append_op(SpanKind kind, const std::array<uint32_t, 3>& grid) {
+    RecordedOp op;
+    op.kind = kind;
+    op.grid = grid;
+    std::string_view pipeline_name;
+    if (kind == SpanKind::kDispatch && pipeline_ != nullptr) {
+        op.pipeline = pipeline_;
+        if (const std::string* name = pipeline_->name.load(std::memory_order_acquire); name != nullptr)
+            pipeline_name = *name;
+    }
+    const CommandLabels labels = labels_.name_command(pipeline_name, device_.labels());
+    op.op_label = labels.op;
+    op.kernel_label = labels.kernel;
+    op.chunk = static_cast<uint32_t>(recording_->chunks.size() - 1);
+    recording_->ops.push_back(op);
+
+    // From here on nothing fails: the stamps and the op stay in step.
+    vulkan::QueryChunk& chunk = recording_->chunks.back();
+    if (!chained_) stamp(chunk.used++);
+    recording_->ops.back().begin = static_cast<uint16_t>(chunk.used - 1);
+}
+
+void CommandBuffer::after_command() noexcept {
+    vulkan::QueryChunk& chunk = recording_->chunks.back();
+    recording_->ops.back().end = static_cast<uint16_t>(chunk.used);
+    stamp(chunk.used++);
+    chained_ = true;
+}
+
+void CommandBuffer::stamp(uint32_t query) noexcept {
+    const vulkan::QueryChunk& chunk = recording_->chunks.back();
+    // Bottom of pipe: the moment all earlier commands are complete. Top of pipe would be early on a real device.
+    device_.vk.CmdWriteTimestamp(handle_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, chunk.pool, chunk.first + query);
+    ++recording_->stamps;
+}
+
+void CommandBuffer::note_untimed(SpanKind kind) noexcept {
+    if (kind != SpanKind::kDispatch || pipeline_ == nullptr) return;
+    if (pipeline_->executed.load(std::memory_order_relaxed)) return;
+    std::vector<PipelineInfo*>& used = recording_->untimed_pipelines;
+    if (std::find(used.begin(), used.end(), pipeline_) != used.end()) return;
+    try {
+        used.push_back(pipeline_);
+    } catch (...) {
+        device_.count_fault();
+    }
+}
+
+void CommandBuffer::bind_compute_pipeline(VkPipeline pipeline) noexcept {
+    if (!armed_ && !device_.pipelines().any_cold()) {
+        pipeline_ = nullptr;
+        return;
+    }
+    pipeline_ = device_.pipelines().find(pipeline);
+}
+
+void CommandBuffer::push_label(const char* label) noexcept {
+    if (!armed_) return;
+    try {
+        labels_.push(label);
+    } catch (...) {
+        device_.count_fault();
+    }
+}
+
+void CommandBuffer::begin_render_pass() noexcept {
+    inside_render_pass_ = true;
+    chained_ = false;    // a command behind the pass must not be charged for the draws in it
+    if (recording_ != nullptr) recording_->has_render_pass = true;
+}
+
+void CommandBuffer::execute(const CommandBuffer& secondary) noexcept {
+    chained_ = false;    // as for render passes
+    if (recording_ == nullptr || secondary.recording_ == nullptr) return;
+    try {
+        recording_->children.push_back(secondary.recording_);
+    } catch (...) {
+        device_.count_fault();
+    }
+}
+
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,70 @@
+// A command buffer as the layer follows it: what is being recorded into it, and the stamps around each command.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "attach/vulkan_layer/label_stack.hpp"
+#include "attach/vulkan_layer/recording.hpp"
+
+namespace lapwing::vulkan_layer {
+
+class Device;
+
+/// Threads: the program synchronises a command buffer; no member needs a lock.
+class CommandBuffer {
+public:
+    /// `no_stamps` says why commands of its queue family cannot be timed, if they cannot.
+    CommandBuffer(Device& device, VkCommandBuffer handle, VkCommandPool pool,
+                  std::optional<LossReason> no_stamps) noexcept
+        : device_(device), handle_(handle), pool_(pool), no_stamps_(no_stamps) {}
+
+    /// vkBeginCommandBuffer: drops what was recorded before and copies the arm flag.
+    void begin(const VkCommandBufferBeginInfo& info) noexcept;
+    /// vkResetCommandBuffer and pool resets.
+    void drop_recording() noexcept { recording_.reset(); }
+
+    /// Before a command that is work. True: after_command() must follow the command.
+    /// Cost:    hot: unarmed one branch more than nothing; armed at most one reset and one stamp in the buffer.
+    [[nodiscard]] bool before_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept;
+    /// Queues the stamp that closes the command and opens the next one.
+    void after_command() noexcept;
+
+    void bind_compute_pipeline(VkPipeline pipeline) noexcept;
+    void push_label(const char* label) noexcept;
+    void pop_label() noexcept {
+        if (armed_) labels_.pop();
+    }
+    void begin_render_pass() noexcept;
+    void end_render_pass() noexcept { inside_render_pass_ = false; }
+    /// vkCmdExecuteCommands of one secondary.
+    void execute(const CommandBuffer& secondary) noexcept;
+
+    [[nodiscard]] Device& device() const noexcept { return device_; }
+    [[nodiscard]] VkCommandPool pool() const noexcept { return pool_; }
+    [[nodiscard]] const std::shared_ptr<Recording>& recording() const noexcept { return recording_; }
+
+private:
+    void note_untimed(SpanKind kind) noexcept;
+    void append_op(SpanKind kind, const std::array<uint32_t, 3>& grid);
+    [[nodiscard]] bool open_boundary();
+    void stamp(uint32_t query) noexcept;
+
+    Device& device_;
+    const VkCommandBuffer handle_;
+    const VkCommandPool pool_;
+    const std::optional<LossReason> no_stamps_;
+
+    std::shared_ptr<Recording> recording_;
+    LabelStack labels_;
+    PipelineInfo* pipeline_ = nullptr;
+    bool armed_ = false;
+    bool inside_render_pass_ = false;
+    bool chained_ = false;    // the last stamp of the newest chunk also begins the next command
+};
+
+}    // namespace lapwing::vulkan_layer

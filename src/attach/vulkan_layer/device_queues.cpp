@@ -1,0 +1,273 @@
+#include "attach/vulkan_layer/device_queues.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "attach/vulkan_layer/host_time.hpp"
+
+namespace lapwing::vulkan_layer {
+
+namespace {
+// A program that resubmits one recording for ever without learning of completion piles up executions whose results are
+// long overwritten; they are let go in batches of this size.
+constexpr std::size_t kOverwrittenBatch = 4096;
+
+void note_first_uses(PipelineTable& pipelines, Execution& execution) {
+    if (!pipelines.any_cold()) return;
+    const std::vector<RecordedOp>& ops = execution.recording->ops;
+    for (std::size_t i = 0; i < ops.size(); ++i)
+        if (ops[i].pipeline != nullptr && pipelines.first_execution(*ops[i].pipeline))
+            execution.first_uses.push_back(static_cast<uint32_t>(i));
+    for (PipelineInfo* pipeline : execution.recording->untimed_pipelines)
+        static_cast<void>(pipelines.first_execution(*pipeline));
+}
+
+void let_overwritten_go(Queue& queue, Counters& counters) noexcept {
+    if (queue.pending.size() % kOverwrittenBatch != 0) return;
+    for (Submission& submission : queue.pending)
+        std::erase_if(submission.executions, [&](const Execution& execution) {
+            if (!execution.overwritten()) return false;
+            counters.lost.add(LossReason::kOverwritten, execution.recording->ops.size());
+            return true;
+        });
+    std::erase_if(queue.pending, [](const Submission& submission) { return submission.executions.empty(); });
+}
+}    // namespace
+
+DeviceQueues::DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits,
+                           PipelineTable& pipelines, Session& session, DeviceInfo info)
+    : vk_(vk), device_(device), traits_(traits), pipelines_(pipelines), session_(session), info_(std::move(info)) {}
+
+void DeviceQueues::add_queue(VkQueue handle, uint32_t family, uint32_t index) {
+    const std::lock_guard lock(mutex_);
+    const auto [queue, fresh] = queues_.try_emplace(handle, handle, family, index, traits_.caps(family), traits_.scale);
+    if (!fresh) return;
+    next_anchor_ns_ = 0;    // the new queue has no anchor yet
+    refresh_alignment(host_now_ns());
+}
+
+Queue& DeviceQueues::queue_of(VkQueue handle) {
+    return queues_.try_emplace(handle, handle, 0, 0, traits_.caps(0), traits_.scale).first->second;
+}
+
+SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence,
+                                        std::span<const std::shared_ptr<Recording>> recordings,
+                                        std::span<const SubmitContents::Signal> signals, int64_t now_ns) {
+    SubmitTicket ticket;
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return ticket;
+    harvest(now_ns);
+    // Nothing runs and nobody can learn that it is over: it would keep the queue busy for ever.
+    if (recordings.empty() && fence == VK_NULL_HANDLE && signals.empty()) return ticket;
+
+    Queue& queue = queue_of(handle);
+    Submission submission;
+    submission.sequence = queue.submitted + 1;
+    submission.submitted_ns = now_ns;
+    for (const std::shared_ptr<Recording>& recording : recordings)
+        if (recording != nullptr) enter(submission, recording, ticket);
+    submission.unreliable = render_pass_seen_;
+
+    if (fence != VK_NULL_HANDLE) fences_[fence] = {&queue, submission.sequence};
+    for (const SubmitContents::Signal& signal : signals) {
+        // A signal behind some stages only may precede our last stamp: the result is then not ready and is asked for
+        // again, unless asking would block.
+        if (!signal.covers_all && traits_.result_reads_block) continue;
+        if (const auto found = timelines_.find(signal.semaphore); found != timelines_.end())
+            found->second.push_back({signal.value, &queue, submission.sequence});
+    }
+
+    ticket.queue = &queue;
+    ticket.sequence = ++queue.submitted;
+    submission.step = session_.submitted(now_ns, ticket.work);
+    if (!submission.executions.empty()) {
+        queue.pending.push_back(std::move(submission));
+        let_overwritten_go(queue, session_.counters());
+    }
+    return ticket;
+}
+
+void DeviceQueues::enter(Submission& submission, const std::shared_ptr<Recording>& recording, SubmitTicket& ticket) {
+    ticket.work.dispatches += recording->dispatches;
+    ticket.work.begun += recording->ops.size() + recording->unstamped.total();
+    ticket.unstamped += recording->unstamped;
+    ticket.stamps += recording->stamps;
+    if (recording->has_render_pass && traits_.wrong_after_render_pass) render_pass_seen_ = true;
+
+    Execution execution;
+    execution.recording = recording;
+    execution.number = ++recording->executions;
+    note_first_uses(pipelines_, execution);
+    if (!recording->ops.empty()) submission.executions.push_back(std::move(execution));
+    for (const std::shared_ptr<Recording>& child : recording->children) enter(submission, child, ticket);
+}
+
+void DeviceQueues::end_submit(const SubmitTicket& ticket, VkResult result) noexcept {
+    if (ticket.queue == nullptr) return;
+    if (result != VK_SUCCESS) {
+        take_back(ticket);
+        if (result == VK_ERROR_DEVICE_LOST) device_lost();
+        return;
+    }
+    Counters& counters = session_.counters();
+    Counters::add(counters.begun, ticket.work.begun);
+    Counters::add(counters.executed_dispatches, ticket.work.dispatches);
+    Counters::add(counters.stamps, ticket.stamps);
+    for (std::size_t i = 0; i < kLossReasonCount; ++i)
+        if (ticket.unstamped.by_reason[i] > 0)
+            counters.lost.add(static_cast<LossReason>(i), ticket.unstamped.by_reason[i]);
+}
+
+void DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return;
+    Queue& queue = *ticket.queue;
+    const auto found = std::find_if(queue.pending.begin(), queue.pending.end(), [&](const Submission& submission) {
+        return submission.sequence == ticket.sequence;
+    });
+    if (found != queue.pending.end()) {
+        // Newest first: a recording may be in the submission more than once.
+        for (auto execution = found->executions.rbegin(); execution != found->executions.rend(); ++execution)
+            if (!execution->overwritten()) --execution->recording->executions;
+        queue.pending.erase(found);
+    }
+    std::erase_if(
+        fences_, [&](const auto& use) { return use.second.queue == &queue && use.second.sequence == ticket.sequence; });
+    for (auto& [semaphore, uses] : timelines_)
+        std::erase_if(uses,
+                      [&](const TimelineUse& use) { return use.queue == &queue && use.sequence == ticket.sequence; });
+    // The program synchronises its queue, so no later submit has taken the next number.
+    if (queue.submitted == ticket.sequence && queue.completed < ticket.sequence) {
+        --queue.submitted;
+        session_.withdrawn(ticket.work);
+    }
+}
+
+bool DeviceQueues::idle() const noexcept {
+    return std::all_of(queues_.begin(), queues_.end(),
+                       [](const auto& entry) { return entry.second.completed == entry.second.submitted; });
+}
+
+void DeviceQueues::note_completed(Queue& queue, uint64_t sequence, int64_t now_ns) {
+    if (sequence <= queue.completed) return;
+    const uint64_t count = sequence - queue.completed;
+    queue.completed = sequence;
+    for (Submission& submission : queue.pending) {
+        if (submission.sequence > sequence) break;
+        if (submission.completed_ns == 0) submission.completed_ns = now_ns;
+    }
+    if (session_.completed(count, now_ns)) step_closed_ = true;
+}
+
+void DeviceQueues::fences_signalled(std::span<const VkFence> fences, int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return;
+    for (const VkFence fence : fences)
+        if (const auto found = fences_.find(fence); found != fences_.end())
+            note_completed(*found->second.queue, found->second.sequence, now_ns);
+    harvest(now_ns);
+}
+
+void DeviceQueues::fences_forgotten(std::span<const VkFence> fences, int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return;
+    for (const VkFence fence : fences) {
+        const auto found = fences_.find(fence);
+        if (found == fences_.end()) continue;
+        note_completed(*found->second.queue, found->second.sequence, now_ns);
+        fences_.erase(found);
+    }
+}
+
+void DeviceQueues::add_timeline(VkSemaphore semaphore) {
+    const std::lock_guard lock(mutex_);
+    timelines_[semaphore].clear();
+}
+
+void DeviceQueues::forget_semaphore(VkSemaphore semaphore) noexcept {
+    const std::lock_guard lock(mutex_);
+    timelines_.erase(semaphore);
+}
+
+void DeviceQueues::timeline_reached(VkSemaphore semaphore, uint64_t value, int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return;
+    const auto found = timelines_.find(semaphore);
+    if (found == timelines_.end()) return;
+    for (const TimelineUse& use : found->second)
+        if (use.value <= value) note_completed(*use.queue, use.sequence, now_ns);
+    std::erase_if(found->second, [](const TimelineUse& use) { return use.sequence <= use.queue->completed; });
+    harvest(now_ns);
+}
+
+uint64_t DeviceQueues::latest_submit(VkQueue handle) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = queues_.find(handle);
+    return found == queues_.end() ? 0 : found->second.submitted;
+}
+
+void DeviceQueues::queue_idle(VkQueue handle, uint64_t sequence, int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return;
+    note_completed(queue_of(handle), sequence, now_ns);
+    harvest(now_ns);
+}
+
+void DeviceQueues::device_idle(int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    if (!usable()) return;
+    for (auto& [handle, queue] : queues_) note_completed(queue, queue.submitted, now_ns);
+    harvest(now_ns);
+}
+
+void DeviceQueues::lose_pending(LossReason reason) noexcept {
+    for (const auto& [handle, queue] : queues_)
+        for (const Submission& submission : queue.pending)
+            for (const Execution& execution : submission.executions)
+                session_.counters().lost.add(execution.overwritten() ? LossReason::kOverwritten : reason,
+                                             execution.recording->ops.size());
+}
+
+void DeviceQueues::device_lost() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!usable_.exchange(false, std::memory_order_relaxed)) return;
+    lose_pending(LossReason::kDeviceLost);
+}
+
+void DeviceQueues::give_up() noexcept {
+    const std::lock_guard lock(mutex_);
+    Counters::add(session_.counters().faults);
+    // What is pending stays where it is: its queries may still be written by the device.
+    if (!usable_.exchange(false, std::memory_order_relaxed)) return;
+    lose_pending(LossReason::kAbandoned);
+}
+
+void DeviceQueues::finish(int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    if (usable()) {
+        for (auto& [handle, queue] : queues_) note_completed(queue, queue.submitted, now_ns);
+        harvest(now_ns);
+        lose_pending(LossReason::kAbandoned);
+        announce_clock();
+        usable_.store(false, std::memory_order_relaxed);
+    }
+    queues_.clear();
+}
+
+void DeviceQueues::abandon_at_exit() noexcept {
+    // Another thread may hold the lock for good: one that was in a hook when this one called exit() may be gone.
+    constexpr int kTries = 100;
+    constexpr timespec kPause{0, 1'000'000};
+    std::unique_lock lock(mutex_, std::defer_lock);
+    for (int i = 0; i < kTries && !lock.try_lock(); ++i) nanosleep(&kPause, nullptr);
+    if (!lock.owns_lock() || !usable_.exchange(false, std::memory_order_relaxed)) return;
+    lose_pending(LossReason::kAbandoned);
+    try {
+        announce_clock();
+    } catch (...) {
+        Counters::add(session_.counters().faults);
+    }
+}
+
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,142 @@
+// A device's queues: what was submitted, what the program has seen complete, and the results read in between.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/vulkan_layer/pipelines.hpp"
+#include "attach/vulkan_layer/session.hpp"
+#include "attach/vulkan_layer/site_cache.hpp"
+#include "attach/vulkan_layer/submission.hpp"
+#include "backends/vulkan/device_clock.hpp"
+#include "backends/vulkan/query_chunks.hpp"
+
+namespace lapwing::vulkan_layer {
+
+/// Follows every submit from its registration to its results.
+///
+/// A submit is registered *before* the driver sees it, since another thread may learn of its completion (timeline
+/// semaphores) before vkQueueSubmit returns. The lock is never held over the program's own driver calls: a submit may
+/// block in the driver until another thread submits. It is held over our reads, so that no submit can slip in between
+/// "the device is idle" and the read on drivers whose reads block.
+///
+/// Threads: any; one lock. Lock order: this one, then the session's, then the recorder's. Members that may allocate
+///          throw std::bad_alloc; the caller then calls give_up().
+class DeviceQueues {
+public:
+    DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits,
+                 PipelineTable& pipelines, Session& session, DeviceInfo info);
+
+    /// A queue that the program has fetched. Queues fetched twice keep what is known of them.
+    void add_queue(VkQueue handle, uint32_t family, uint32_t index);
+
+    /// Registers a submit, after reading what can be read: it may overwrite results.
+    /// Shape:   `recordings` are those of the command buffers, in order; a null one is skipped.
+    [[nodiscard]] SubmitTicket begin_submit(VkQueue handle, VkFence fence,
+                                            std::span<const std::shared_ptr<Recording>> recordings,
+                                            std::span<const SubmitContents::Signal> signals, int64_t now_ns);
+    /// The driver's answer. A refused submit is taken back.
+    void end_submit(const SubmitTicket& ticket, VkResult result) noexcept;
+
+    /// The program has seen these fences signalled.
+    void fences_signalled(std::span<const VkFence> fences, int64_t now_ns);
+    /// Fences may be reset and destroyed only when their submit is complete: it is, and the fence means nothing now.
+    void fences_forgotten(std::span<const VkFence> fences, int64_t now_ns);
+
+    void add_timeline(VkSemaphore semaphore);
+    void forget_semaphore(VkSemaphore semaphore) noexcept;
+    /// The program has seen a timeline semaphore reach a value.
+    void timeline_reached(VkSemaphore semaphore, uint64_t value, int64_t now_ns);
+
+    /// Number of the latest submit of a queue; what queue_idle() later takes as complete.
+    [[nodiscard]] uint64_t latest_submit(VkQueue handle) noexcept;
+    void queue_idle(VkQueue handle, uint64_t sequence, int64_t now_ns);
+    /// Everything submitted so far is complete.
+    void device_idle(int64_t now_ns);
+
+    /// The driver said that the device is lost: nothing more is read, what is pending is lost.
+    void device_lost() noexcept;
+
+    /// A fault of ours (no memory) has broken the books: what is pending is lost as `abandoned`, nothing new begins.
+    void give_up() noexcept;
+
+    /// vkDestroyDevice: one last read, then drops everything. The program has made the device idle.
+    void finish(int64_t now_ns);
+
+    /// The process exits with the device alive: counts what is pending as abandoned, without any driver call.
+    /// Shape:   gives up after a moment where another thread holds the lock.
+    void abandon_at_exit() noexcept;
+
+    /// Whether stamps may still be taken.
+    [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_relaxed); }
+
+private:
+    struct FenceUse {
+        Queue* queue = nullptr;
+        uint64_t sequence = 0;
+    };
+    struct TimelineUse {
+        uint64_t value = 0;
+        Queue* queue = nullptr;
+        uint64_t sequence = 0;
+    };
+    struct TimedOp {
+        const RecordedOp* op = nullptr;
+        uint64_t begin = 0;    // unwrapped ticks
+        uint64_t end = 0;
+        bool warmup = false;
+    };
+
+    Queue& queue_of(VkQueue handle);
+    void enter(Submission& submission, const std::shared_ptr<Recording>& recording, SubmitTicket& ticket);
+    void take_back(const SubmitTicket& ticket) noexcept;
+    void note_completed(Queue& queue, uint64_t sequence, int64_t now_ns);
+    [[nodiscard]] bool idle() const noexcept;
+    void lose_pending(LossReason reason) noexcept;
+
+    // harvest.cpp
+    void harvest(int64_t now_ns);
+    void request_results();
+    [[nodiscard]] bool has_results(const Submission& submission) const noexcept;
+    [[nodiscard]] bool op_ready(const Execution& execution, const RecordedOp& op) const noexcept;
+    [[nodiscard]] uint64_t op_ticks(const Execution& execution, const RecordedOp& op, uint16_t query) const noexcept;
+    bool settle_head(Queue& queue);
+    void time_submission(Queue& queue, const Submission& submission);
+    void time_execution(Queue& queue, const Submission& submission, const Execution& execution);
+    void emit_timed(Queue& queue, const Submission& submission);
+    void refresh_alignment(int64_t now_ns);
+    void announce_clock();
+
+    const vulkan::DeviceTable& vk_;
+    const VkDevice device_;
+    const vulkan::DeviceTraits& traits_;
+    PipelineTable& pipelines_;
+    Session& session_;
+    std::atomic<bool> usable_{true};
+
+    std::mutex mutex_;
+    DeviceInfo info_;
+    std::map<VkQueue, Queue> queues_;    // a map never moves its queues
+    std::unordered_map<VkFence, FenceUse> fences_;
+    std::unordered_map<VkSemaphore, std::vector<TimelineUse>> timelines_;
+    SiteCache sites_;
+    vulkan::QueryReader reader_;
+    bool render_pass_seen_ = false;
+    bool step_closed_ = false;
+    int64_t next_anchor_ns_ = 0;
+    // Kept between harvests for their memory.
+    std::vector<vulkan::QueryReader::Request> requests_;
+    std::vector<TimedOp> timed_;
+    std::vector<SpanRecord> spans_;
+};
+
+}    // namespace lapwing::vulkan_layer

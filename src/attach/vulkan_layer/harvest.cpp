@@ -1,0 +1,187 @@
+// Reading results of what the program has seen complete, and making spans of them. Never waits.
+#include <algorithm>
+
+#include "attach/vulkan_layer/chunk_store.hpp"
+#include "attach/vulkan_layer/device_queues.hpp"
+#include "attach/vulkan_layer/host_time.hpp"
+
+namespace lapwing::vulkan_layer {
+
+namespace {
+// A driver may say NOT_READY for work that the program has seen complete. It is asked again at once, then at later
+// harvests; a result that is still missing after this many reads will not come.
+constexpr uint32_t kReadsAtOnce = 4;
+constexpr uint32_t kMaxFruitlessReads = 64;
+
+// Calibration costs 50 ns on some drivers and milliseconds on others (MoltenVK#1713): at most once a second, and never
+// more than a thousandth of the time.
+constexpr int64_t kAnchorIntervalNs = 1'000'000'000;
+constexpr int64_t kAnchorCostFactor = 1000;
+}    // namespace
+
+void DeviceQueues::harvest(int64_t now_ns) {
+    const bool any = std::any_of(queues_.begin(), queues_.end(), [](const auto& entry) {
+        return !entry.second.pending.empty() && entry.second.pending.front().completed_ns != 0;
+    });
+    // Where reads block until the device is idle they are made only when it is known to be.
+    if (any && usable() && (!traits_.result_reads_block || idle())) {
+        refresh_alignment(now_ns);
+        spans_.clear();
+        for (uint32_t attempt = 0; attempt < kReadsAtOnce; ++attempt) {
+            request_results();
+            const vulkan::QueryReader::Outcome outcome =
+                reader_.read(vk_, device_, ChunkStore::kQueriesPerChunk, requests_);
+            Counters::add(session_.counters().result_reads, outcome.calls);
+            if (outcome.device_lost) {
+                lose_pending(LossReason::kDeviceLost);
+                usable_.store(false, std::memory_order_relaxed);
+                break;
+            }
+            bool settled = true;
+            for (auto& [handle, queue] : queues_) {
+                while (settle_head(queue)) {
+                }
+                settled &= queue.pending.empty() || queue.pending.front().completed_ns == 0;
+            }
+            if (settled) break;
+        }
+        session_.device_spans(spans_);
+    }
+    if (step_closed_) {
+        step_closed_ = false;
+        session_.publish_stats(false);
+    }
+}
+
+// Puts every chunk that can be read now on the list, and notes where each execution's chunks begin in it.
+void DeviceQueues::request_results() {
+    requests_.clear();
+    for (auto& [handle, queue] : queues_) {
+        for (Submission& submission : queue.pending) {
+            if (submission.completed_ns == 0) break;
+            if (submission.unreliable) continue;
+            for (Execution& execution : submission.executions) {
+                if (execution.overwritten()) continue;
+                execution.first_request = requests_.size();
+                for (const vulkan::QueryChunk& chunk : execution.recording->chunks) requests_.push_back({chunk, 0});
+            }
+        }
+    }
+}
+
+bool DeviceQueues::op_ready(const Execution& execution, const RecordedOp& op) const noexcept {
+    const uint32_t offset = requests_[execution.first_request + op.chunk].offset;
+    return reader_.ready(offset + op.begin) && reader_.ready(offset + op.end);
+}
+
+uint64_t DeviceQueues::op_ticks(const Execution& execution, const RecordedOp& op, uint16_t query) const noexcept {
+    return reader_.ticks(requests_[execution.first_request + op.chunk].offset + query);
+}
+
+bool DeviceQueues::has_results(const Submission& submission) const noexcept {
+    if (submission.unreliable) return true;
+    return std::all_of(submission.executions.begin(), submission.executions.end(), [&](const Execution& execution) {
+        const std::vector<RecordedOp>& ops = execution.recording->ops;
+        return execution.overwritten() ||
+               std::all_of(ops.begin(), ops.end(), [&](const RecordedOp& op) { return op_ready(execution, op); });
+    });
+}
+
+// Heads only: spans of a queue leave in device order.
+bool DeviceQueues::settle_head(Queue& queue) {
+    if (queue.pending.empty()) return false;
+    Submission& head = queue.pending.front();
+    if (head.completed_ns == 0) return false;
+    if (!has_results(head) && ++head.fruitless_reads < kMaxFruitlessReads) return false;
+    time_submission(queue, head);
+    queue.pending.pop_front();
+    return true;
+}
+
+void DeviceQueues::time_submission(Queue& queue, const Submission& submission) {
+    timed_.clear();
+    for (const Execution& execution : submission.executions) {
+        if (execution.overwritten() || submission.unreliable) {
+            session_.counters().lost.add(
+                execution.overwritten() ? LossReason::kOverwritten : LossReason::kUnreliableDriver,
+                execution.recording->ops.size());
+        } else {
+            time_execution(queue, submission, execution);
+        }
+    }
+    if (!timed_.empty()) emit_timed(queue, submission);
+}
+
+void DeviceQueues::time_execution(Queue& queue, const Submission& submission, const Execution& execution) {
+    const std::vector<RecordedOp>& ops = execution.recording->ops;
+    auto first_use = execution.first_uses.begin();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const RecordedOp& op = ops[i];
+        const bool warmup = first_use != execution.first_uses.end() && *first_use == i;
+        if (warmup) ++first_use;
+        if (!op_ready(execution, op)) {
+            session_.counters().lost.add(LossReason::kDriverError);
+            continue;
+        }
+        const SpanTime time = queue.clock.judge(op_ticks(execution, op, op.begin), op_ticks(execution, op, op.end),
+                                                submission.submitted_ns, submission.completed_ns);
+        if (time.lost) {
+            session_.counters().lost.add(*time.lost);
+            continue;
+        }
+        const Ticks begin{time.begin_ticks};
+        const uint64_t unwrapped =
+            timed_.empty() ? queue.clock.unwrap_first(begin, submission.submitted_ns) : queue.clock.unwrap(begin);
+        timed_.push_back({&op, unwrapped, unwrapped + time.duration_ticks, warmup});
+    }
+}
+
+void DeviceQueues::emit_timed(Queue& queue, const Submission& submission) {
+    // Secondaries run inside their primary, but are listed behind it.
+    const auto earlier = [](const TimedOp& a, const TimedOp& b) {
+        return static_cast<int64_t>(a.begin - b.begin) < 0;    // modulo 2^64: a stamp may lie before the first one
+    };
+    std::stable_sort(timed_.begin(), timed_.end(), earlier);
+    uint64_t last = timed_.front().end;
+    for (const TimedOp& timed : timed_)
+        if (static_cast<int64_t>(timed.end - last) > 0) last = timed.end;
+    queue.clock.bracket(timed_.front().begin, last, submission.submitted_ns, submission.completed_ns);
+
+    if (queue.track == 0) {
+        std::string name = "queue " + std::to_string(queue.family);
+        if (queue.index > 0) name += '.' + std::to_string(queue.index);
+        queue.track = session_.add_track(TrackKind::kDeviceQueue, info_.id, std::move(name));
+    }
+    const uint64_t names_generation = pipelines_.generation();
+    for (const TimedOp& timed : timed_) {
+        SpanRecord span;
+        span.begin_ns = queue.clock.to_host_ns(timed.begin);
+        // Both ends are converted and then subtracted, so that neighbours that share a stamp share a moment.
+        span.duration_ns = queue.clock.to_host_ns(timed.end) - span.begin_ns;
+        span.site = sites_.find(*timed.op, timed.warmup, session_, names_generation);
+        span.step = submission.step;
+        span.track = queue.track;
+        spans_.push_back(span);
+    }
+}
+
+void DeviceQueues::refresh_alignment(int64_t now_ns) {
+    if (!traits_.calibrated || now_ns < next_anchor_ns_) return;
+    const Result<ClockAnchor> anchor = vulkan::calibrate(vk_, device_, traits_);
+    const int64_t after_ns = host_now_ns();
+    next_anchor_ns_ = after_ns + std::max(kAnchorIntervalNs, (after_ns - now_ns) * kAnchorCostFactor);
+    if (!anchor.ok()) return;    // brackets go on
+    for (auto& [handle, queue] : queues_) queue.clock.anchor(anchor.value(), after_ns);
+}
+
+void DeviceQueues::announce_clock() {
+    for (const auto& [handle, queue] : queues_) {
+        const std::optional<int64_t> uncertainty_ns = queue.clock.alignment().uncertainty_ns();
+        if (queue.track == 0 || !uncertainty_ns) continue;
+        info_.clock.calibrated = queue.clock.alignment().calibrated();
+        info_.clock.uncertainty_ns = std::max(info_.clock.uncertainty_ns.value_or(0), *uncertainty_ns);
+    }
+    session_.update_device(info_);
+}
+
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,55 @@
+// One recording of a command buffer, from vkBeginCommandBuffer to the moment its last result was read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attach/vulkan_layer/pipelines.hpp"
+#include "backends/vulkan/query_chunks.hpp"
+#include "lapwing/loss.hpp"
+#include "lapwing/record.hpp"
+
+namespace lapwing::vulkan_layer {
+
+class ChunkStore;
+
+/// A command that lies between two stamps.
+struct RecordedOp {
+    PipelineInfo* pipeline = nullptr;             ///< null for copies and fills
+    const std::string* op_label = nullptr;        ///< full label that names the op; null if none
+    const std::string* kernel_label = nullptr;    ///< label that names the kernel; null if none
+    std::array<uint32_t, 3> grid{};
+    uint32_t chunk = 0;    ///< index into Recording::chunks
+    uint16_t begin = 0;    ///< query in the chunk
+    uint16_t end = 0;      ///< query in the chunk
+    SpanKind kind = SpanKind::kDispatch;
+};
+
+/// The template that each submit executes: commands, and the queries that their stamps go to. Shared by the command
+/// buffer, by the primaries that execute it and by every submission whose results were not read, so that resetting or
+/// freeing the buffer takes nothing away from results that are still to be read.
+/// Threads: written by the thread that records; after that, what is mutable is guarded by DeviceQueues' mutex.
+struct Recording {
+    explicit Recording(ChunkStore& store) noexcept : chunk_store(store) {}
+    ~Recording();
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+
+    ChunkStore& chunk_store;
+    std::vector<RecordedOp> ops;
+    std::vector<vulkan::QueryChunk> chunks;
+    std::vector<std::shared_ptr<Recording>> children;    ///< secondaries that it executes, in order
+    std::vector<PipelineInfo*> untimed_pipelines;        ///< used without stamps, not known to have run before
+    LossCounts unstamped;                                ///< commands of an armed recording that got no stamps
+    uint64_t dispatches = 0;                             ///< timed or not; without those of children
+    uint64_t stamps = 0;
+    bool has_render_pass = false;
+
+    /// How often it was submitted. Only the latest execution's results are there to be read.
+    uint64_t executions = 0;
+};
+
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,167 @@
+#include "attach/vulkan_layer/session.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "attach/vulkan_layer/host_time.hpp"
+#include "attach/vulkan_layer/output_file.hpp"
+#include "attach/vulkan_layer/process_command.hpp"
+#include "lapwing/perfetto.hpp"
+
+namespace lapwing::vulkan_layer {
+
+namespace {
+// TrackId is 16 bits; a program that starts threads for ever shares the last numbers.
+constexpr uint32_t kMaxTracks = 60'000;
+
+constexpr std::array<const char*, kHostCallCount> kHostCallNames = {
+    "vkQueueSubmit",   "vkQueueSubmit2",   "vkWaitForFences",  "vkGetFenceStatus", "vkGetFenceStatus (polling)",
+    "vkQueueWaitIdle", "vkDeviceWaitIdle", "vkWaitSemaphores",
+};
+}    // namespace
+
+Result<std::unique_ptr<Session>> Session::open(const LayerConfig& config) {
+    Result<std::string> path = claim_output_file(config.out, getpid());
+    if (!path.ok()) return path.error();
+    Result<std::unique_ptr<SpanSink>> writer = open_perfetto_writer(path.value());
+    if (!writer.ok()) return writer.error();
+    std::unique_ptr<Recorder> recorder = make_recorder(std::move(writer).value());
+    if (recorder == nullptr)
+        return Error{Errc::kExhausted, 0, "cannot start the writer thread of '" + path.value() + "'"};
+    return std::make_unique<Session>(config, std::move(recorder));
+}
+
+Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)
+    : level_(config.level), every_(config.every), opened_ns_(host_now_ns()), recorder_(std::move(recorder)) {
+    ProcessInfo process;
+    process.pid = getpid();
+    process.command = masked_command(own_command_words());
+    process.lapwing_version = LAPWING_VERSION;
+    process.level = to_text(config.level);
+    process.every = config.every;
+    static_cast<void>(recorder_->process(process));    // the recorder keeps its first error; close() has it
+    armed_.store(arms_step(0), std::memory_order_relaxed);
+}
+
+uint32_t Session::add_device(DeviceInfo info) {
+    info.id = next_device_.fetch_add(1, std::memory_order_relaxed);
+    update_device(info);
+    return info.id;
+}
+
+void Session::update_device(const DeviceInfo& info) {
+    const std::lock_guard lock(sink_mutex_);
+    static_cast<void>(recorder_->device(info));
+}
+
+TrackId Session::add_track(TrackKind kind, uint32_t device, std::string name) {
+    const uint32_t id = next_track_.fetch_add(1, std::memory_order_relaxed);
+    if (id > kMaxTracks) return 0;
+    TrackInfo track;
+    track.id = static_cast<TrackId>(id);
+    track.kind = kind;
+    track.device = device;
+    track.name = std::move(name);
+    const std::lock_guard lock(sink_mutex_);
+    static_cast<void>(recorder_->track(track));
+    return track.id;
+}
+
+SiteId Session::site(const Site& site) {
+    const std::lock_guard lock(sink_mutex_);
+    return site_locked(site);
+}
+
+SiteId Session::site_locked(const Site& site) {
+    const SiteTable::Interned interned = sites_.intern(site);
+    if (interned.fresh)
+        static_cast<void>(recorder_->site(interned.id, interned.folded ? SiteTable::other(site.kind) : site));
+    return interned.id;
+}
+
+void Session::device_spans(std::span<const SpanRecord> spans) {
+    if (spans.empty()) return;
+    const std::lock_guard lock(sink_mutex_);
+    const uint64_t dropped_before = recorder_->dropped();
+    static_cast<void>(recorder_->spans(spans));
+    const uint64_t dropped = std::min<uint64_t>(recorder_->dropped() - dropped_before, spans.size());
+    if (dropped > 0) counters_.lost.add(LossReason::kRingFull, dropped);
+    Counters::add(counters_.recorded, spans.size() - dropped);
+}
+
+void Session::host_span(TrackId track, HostCall call, int64_t begin_ns, int64_t end_ns) {
+    const std::lock_guard lock(sink_mutex_);
+    SiteId& id = host_sites_[static_cast<std::size_t>(call)];
+    if (id == 0) {
+        Site site;
+        site.kind = SpanKind::kHost;
+        site.label = kHostCallNames[static_cast<std::size_t>(call)];
+        id = site_locked(site);
+    }
+    SpanRecord span;
+    span.begin_ns = begin_ns;
+    span.duration_ns = std::max<int64_t>(end_ns - begin_ns, 0);
+    span.site = id;
+    span.step = steps_.index();
+    span.track = track;
+    static_cast<void>(recorder_->spans({&span, 1}));
+}
+
+uint32_t Session::submitted(int64_t now_ns, const StepClock::Work& work) noexcept {
+    return steps_.submitted(now_ns, work);
+}
+
+void Session::withdrawn(const StepClock::Work& work) noexcept {
+    steps_.withdrawn(work);
+}
+
+bool Session::completed(uint64_t count, int64_t now_ns) {
+    return announce_step(steps_.completed(count, now_ns));
+}
+
+void Session::scope_closed() {
+    // Results were read when the program learned of completion, inside the scope.
+    if (announce_step(steps_.scope_closed())) publish_stats(false);
+}
+
+bool Session::announce_step(const std::optional<StepRecord>& step) {
+    if (!step) return false;
+    armed_.store(arms_step(step->index + 1), std::memory_order_relaxed);
+    const std::lock_guard lock(sink_mutex_);
+    static_cast<void>(recorder_->step(*step));
+    return true;
+}
+
+bool Session::arms_step(uint32_t index) const noexcept {
+    return level_ >= Level::kKernel && index % every_ == 0;
+}
+
+RecordingStats Session::stats(bool final) const {
+    RecordingStats stats;
+    stats.begun = Counters::read(counters_.begun);
+    stats.recorded = Counters::read(counters_.recorded);
+    stats.lost = counters_.lost.snapshot();
+    stats.stamps = Counters::read(counters_.stamps);
+    stats.result_reads = Counters::read(counters_.result_reads);
+    stats.hook_ns = Counters::read(counters_.hook_ns);
+    stats.faults = Counters::read(counters_.faults);
+    stats.window_begin_ns = opened_ns_;
+    stats.window_end_ns = host_now_ns();
+    stats.final = final;
+    stats.executed_dispatches = Counters::read(counters_.executed_dispatches);
+    stats.names_dropped = sites_.folded();
+    return stats;
+}
+
+void Session::publish_stats(bool final) {
+    const std::lock_guard lock(sink_mutex_);
+    static_cast<void>(recorder_->stats(stats(final)));
+}
+
+void Session::close(int64_t deadline_ns) {
+    armed_.store(false, std::memory_order_relaxed);
+    static_cast<void>(recorder_->close_within(deadline_ns));
+}
+
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,107 @@
+// The recording of this process: one file, one writer, shared by all its devices and threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "attach/vulkan_layer/config.hpp"
+#include "attach/vulkan_layer/counters.hpp"
+#include "attach/vulkan_layer/label_table.hpp"
+#include "attach/vulkan_layer/step_clock.hpp"
+#include "lapwing/recorder.hpp"
+#include "lapwing/site_table.hpp"
+
+namespace lapwing::vulkan_layer {
+
+/// Calls of the program that show up on its threads' host tracks.
+enum class HostCall : uint8_t {
+    kQueueSubmit = 0,
+    kQueueSubmit2,
+    kWaitForFences,
+    kFenceStatus,
+    kFencePolling,    ///< a run of vkGetFenceStatus calls up to the one that saw the fence signalled
+    kQueueWaitIdle,
+    kDeviceWaitIdle,
+    kWaitSemaphores,
+};
+inline constexpr std::size_t kHostCallCount = 8;
+
+/// Names devices, tracks and sites, counts, finds steps, and hands everything to the recorder.
+/// Shape:   opened at the first device, never destroyed: threads of the program may be in a hook while it exits.
+/// Threads: any.
+class Session {
+public:
+    /// Claims the file, writes its head and starts the writer thread.
+    /// Errors:  kUnwritable naming the file.
+    [[nodiscard]] static Result<std::unique_ptr<Session>> open(const LayerConfig& config);
+
+    /// Uses a recorder that is already there. `open()` without the file.
+    Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder);
+
+    /// Whether command buffers that are begun now get stamps. Hot: one relaxed load.
+    [[nodiscard]] bool armed() const noexcept { return armed_.load(std::memory_order_relaxed); }
+
+    /// Numbers and announces a device.
+    [[nodiscard]] uint32_t add_device(DeviceInfo info);
+    /// Announces again what is now known better of a device.
+    void update_device(const DeviceInfo& info);
+
+    /// Numbers and announces a track; 0 where there are no numbers left.
+    [[nodiscard]] TrackId add_track(TrackKind kind, uint32_t device, std::string name);
+
+    /// The number of a site, announced before it is returned.
+    [[nodiscard]] SiteId site(const Site& site);
+
+    /// Hands over device spans, which count as recorded; those that the recorder drops are lost as `ring_full`.
+    void device_spans(std::span<const SpanRecord> spans);
+
+    /// A span on a host thread's track.
+    void host_span(TrackId track, HostCall call, int64_t begin_ns, int64_t end_ns);
+
+    /// See StepClock. A step that closes is announced and decides whether the next one is armed.
+    uint32_t submitted(int64_t now_ns, const StepClock::Work& work) noexcept;
+    void withdrawn(const StepClock::Work& work) noexcept;
+    /// Shape:   true where a step closed; publish_stats() is due when its spans are handed over.
+    bool completed(uint64_t count, int64_t now_ns);
+    void scope_opened() noexcept { steps_.scope_opened(); }
+    void scope_closed();
+
+    void publish_stats(bool final);
+
+    /// Writes all there is and ends the writer. Waits for it at most `deadline_ns`.
+    void close(int64_t deadline_ns);
+
+    [[nodiscard]] Counters& counters() noexcept { return counters_; }
+    [[nodiscard]] LabelTable& labels() noexcept { return labels_; }
+
+private:
+    bool announce_step(const std::optional<StepRecord>& step);
+    [[nodiscard]] SiteId site_locked(const Site& site);
+    [[nodiscard]] bool arms_step(uint32_t index) const noexcept;
+    [[nodiscard]] RecordingStats stats(bool final) const;
+
+    const Level level_;
+    const uint32_t every_;
+    const int64_t opened_ns_;
+    std::atomic<bool> armed_{false};
+    Counters counters_;
+    LabelTable labels_;
+    StepClock steps_;
+    SiteTable sites_;
+    std::atomic<uint32_t> next_device_{1};
+    std::atomic<uint32_t> next_track_{1};
+
+    // Held while something is handed to the recorder: a site must be announced before any thread uses its number, and
+    // what the recorder drops must be told apart by who handed it over.
+    std::mutex sink_mutex_;
+    std::array<SiteId, kHostCallCount> host_sites_{};
+    const std::unique_ptr<Recorder> recorder_;
+};
+
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,78 @@
+// What the layer keeps of each submit until its results are read.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "attach/vulkan_layer/queue_clock.hpp"
+#include "attach/vulkan_layer/recording.hpp"
+#include "attach/vulkan_layer/step_clock.hpp"
+
+namespace lapwing::vulkan_layer {
+
+/// One execution of a recording.
+struct Execution {
+    std::shared_ptr<Recording> recording;
+    uint64_t number = 0;                 ///< value of Recording::executions; a later one has overwritten the results
+    std::vector<uint32_t> first_uses;    ///< ops that are the first dispatch ever of their pipeline, ascending
+    std::size_t first_request = 0;       ///< while reading: its first chunk among the requests
+
+    [[nodiscard]] bool overwritten() const noexcept { return number != recording->executions; }
+};
+
+/// One vkQueueSubmit call with stamps in it.
+struct Submission {
+    uint64_t sequence = 0;    ///< number on its queue
+    int64_t submitted_ns = 0;
+    int64_t completed_ns = 0;    ///< when the program saw it complete; 0 = not yet
+    uint32_t step = 0;
+    uint32_t fruitless_reads = 0;
+    bool unreliable = false;    ///< made after a render pass on a driver that then lies
+    std::vector<Execution> executions;
+};
+
+/// One queue of the device.
+struct Queue {
+    Queue(VkQueue queue, uint32_t queue_family, uint32_t queue_index, const Caps& caps, const TickScale& scale)
+        : handle(queue), family(queue_family), index(queue_index), clock(caps, scale) {}
+
+    VkQueue handle;
+    uint32_t family;
+    uint32_t index;
+    TrackId track = 0;         ///< 0 = not announced yet
+    uint64_t submitted = 0;    ///< submits are numbered from 1
+    uint64_t completed = 0;    ///< every submit up to here was seen complete by the program
+    std::deque<Submission> pending;
+    QueueClock clock;
+};
+
+/// What a submit call hands to the driver, as far as it matters here.
+struct SubmitContents {
+    struct Signal {
+        VkSemaphore semaphore = VK_NULL_HANDLE;
+        uint64_t value = 0;        ///< meaningless for binary semaphores
+        bool covers_all = true;    ///< waits for all stages of what came before, not only for some
+    };
+    std::vector<VkCommandBuffer> buffers;
+    std::vector<Signal> signals;
+
+    void clear() noexcept {
+        buffers.clear();
+        signals.clear();
+    }
+};
+
+/// A submit between its registration and the driver's answer.
+struct SubmitTicket {
+    Queue* queue = nullptr;    ///< null: nothing was registered
+    uint64_t sequence = 0;
+    StepClock::Work work;
+    LossCounts unstamped;
+    uint64_t stamps = 0;
+};
+
+}    // namespace lapwing::vulkan_layer
