@@ -8,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,8 +22,9 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr std::size_t kDefaultTop = 20;
+constexpr int64_t kDefaultTop = 20;
 constexpr std::size_t kDefaultWidth = 120;
+constexpr int64_t kMaxTop = 1'000'000'000;
 constexpr std::size_t kMinWidth = 60;
 constexpr std::size_t kMaxWidth = 1000;
 
@@ -30,7 +32,7 @@ struct ReportOptions {
     std::string file;
     std::string by;
     std::string format = "text";
-    std::optional<std::size_t> top;
+    std::optional<int64_t> top;    // signed, because CLI11 takes "-1" for an unsigned option as 2^64 - 1
     std::optional<std::size_t> width;
 };
 
@@ -51,12 +53,13 @@ bool wants_colour() {
 }
 
 std::string render(const Report& report, const ReportOptions& options) {
-    if (options.format == "json") return to_json(report, options.top.value_or(0));
-    if (options.format == "csv") return to_csv(report, options.top.value_or(0));
-    if (options.format == "md") return to_markdown(report, options.top.value_or(0));
-    return to_text(report, TextOptions{.top = options.top.value_or(kDefaultTop),
-                                       .width = options.width.value_or(output_width()),
-                                       .colour = wants_colour()});
+    const bool text = options.format == "text";
+    const auto top = static_cast<std::size_t>(options.top.value_or(text ? kDefaultTop : 0));
+    if (options.format == "json") return to_json(report, top);
+    if (options.format == "csv") return to_csv(report, top);
+    if (options.format == "md") return to_markdown(report, top);
+    return to_text(report,
+                   TextOptions{.top = top, .width = options.width.value_or(output_width()), .colour = wants_colour()});
 }
 
 int run_report(const ReportOptions& options) {
@@ -99,13 +102,14 @@ void add_report_command(CLI::App& app, int& exit_code) {
     command
         ->add_option("--top", options->top,
                      "The N largest rows, the others in one (text: default 20; other formats: all; 0: all)")
+        ->check(CLI::Range(int64_t{0}, kMaxTop).description(""))
         ->type_name("N");
     command->add_option("--format", options->format, "text (default), json, csv or md")
-        ->check(CLI::IsMember({"text", "json", "csv", "md"}))
+        ->check(CLI::IsMember({"text", "json", "csv", "md"}).description(""))
         ->type_name("FORMAT");
     command
         ->add_option("--width", options->width, "Columns of the text, 60 to 1000 (default: the terminal's, else 120)")
-        ->check(CLI::Range(kMinWidth, kMaxWidth))
+        ->check(CLI::Range(kMinWidth, kMaxWidth).description(""))
         ->type_name("N");
     command->callback([options, &exit_code] { exit_code = run_report(*options); });
 }

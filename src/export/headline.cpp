@@ -11,6 +11,11 @@
 namespace lapwing::detail {
 namespace {
 
+std::string over_devices(const Report& report) {
+    const std::size_t devices = report.device_figures.size();
+    return devices > 1 ? fmt::format(", summed over {} devices", devices) : std::string{};
+}
+
 std::string steps_apart(const StepSummary& steps) {
     std::string out;
     const auto add = [&](uint64_t count, const char* what) {
@@ -25,9 +30,10 @@ std::string steps_apart(const StepSummary& steps) {
 LabelledLine gpu_line(const Report& report) {
     const StepSummary& steps = report.steps;
     if (steps.gpu_ns.count != 0) {
-        return {"GPU time per step:", fmt::format("p50 {}, p99 {} over {}{}", duration_text(steps.gpu_ns.p50_ns),
-                                                  duration_text(steps.gpu_ns.p99_ns),
-                                                  counted(steps.gpu_ns.count, "step", "steps"), steps_apart(steps))};
+        return {"GPU time per step:",
+                fmt::format("p50 {}, p99 {} over {}{}{}", duration_text(steps.gpu_ns.p50_ns),
+                            duration_text(steps.gpu_ns.p99_ns), counted(steps.gpu_ns.count, "step", "steps"),
+                            steps_apart(steps), over_devices(report))};
     }
     if (report.device_figures.empty()) return {"GPU time:", "unknown: no device span in this recording has a time"};
     const char* why = steps.count == 0 ? "no step finished" : "no step to be counted";

@@ -168,22 +168,20 @@ void note_times(const Report& report, Notes& notes) {
 }
 
 void note_nothing(const Report& report, Notes& notes) {
-    if (!report.device_figures.empty()) return;
+    // Where all spans were lost, note_losses() says why.
+    if (!report.device_figures.empty() || report.stats.lost.total() != 0) return;
     const RecordingStats& stats = report.stats;
     if (report.process.level == "off" || report.process.level == "basic") {
         notes.warn(
             fmt::format("no device spans: level {} takes no stamps; record with --level kernel", report.process.level));
-    } else if (report.has_stats && stats.begun != 0 && stats.lost.total() != 0) {
-        const auto most = std::max_element(stats.lost.by_reason.begin(), stats.lost.by_reason.end());
-        notes.warn(
-            fmt::format("no device spans: every span begun was lost; see lapwing devices for what this device can do "
-                        "(most: {})",
-                        to_text(static_cast<LossReason>(most - stats.lost.by_reason.begin()))));
     } else if (report.has_stats && stats.executed_dispatches != 0) {
         notes.warn(
             fmt::format("no device spans, although {} executed: none of their steps was armed, or the recording was "
                         "cut off before the first results came",
                         counted(stats.executed_dispatches, "dispatch was", "dispatches were")));
+    } else if (!report.has_stats) {
+        notes.warn(
+            "no device spans: the recording ended before the first result came, or the program dispatched nothing");
     } else {
         notes.warn(
             "no device spans: the program dispatched nothing on a GPU that Lapwing can see. llama.cpp silently runs "
