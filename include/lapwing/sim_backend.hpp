@@ -91,6 +91,9 @@ public:
     /// From now on results need this many polls.
     void set_ready_after_polls(uint32_t polls) noexcept { ready_after_polls_.store(polls, std::memory_order_relaxed); }
 
+    /// Holds the device's work back: every result is pending until it is let go.
+    void hold(bool held) noexcept { held_.store(held, std::memory_order_relaxed); }
+
     /// The device is lost: marks fail, results are kLost.
     void lose_device() noexcept { lost_.store(true, std::memory_order_relaxed); }
 
@@ -144,6 +147,7 @@ private:
     std::atomic<uint32_t> ready_after_polls_;
     std::atomic<uint32_t> epoch_{0};    // device generation
     std::atomic<bool> lost_{false};
+    std::atomic<bool> held_{false};
     uint64_t epoch_lie_ = 0;
     std::atomic<bool> scripted_{false};
     std::mutex script_mutex_;

@@ -1,7 +1,5 @@
 #include "lapwing/detail/device_queue.hpp"
 
-#include <limits>
-
 namespace lapwing::detail {
 
 namespace {
@@ -51,8 +49,7 @@ void DeviceQueue::publish_bracket(uint32_t index, uint32_t generation, HostNs be
 }
 
 void DeviceQueue::drop_all_open(LossReason reason_lost) noexcept {
-    bool done = false;
-    while (!done) lose(reason_lost, ring.sweep_open(ring.capacity(), std::numeric_limits<uint32_t>::max(), &done));
+    lose(reason_lost, ring.drop_all_open());
 }
 
 void DeviceQueue::drain(LossReason reason_lost) noexcept {

@@ -30,8 +30,6 @@ void DeviceTimeline::start_batch(HostNs now) noexcept {
     int64_t bound_ns = saturating_add(saturating_add(lived, lived >> kWindowSlackShift), kWindowSlackNs);
     if (max_span_ns_ > 0) bound_ns = std::min(bound_ns, max_span_ns_);
     bound_ticks_ = std::min(std::max<uint64_t>(scale_.to_ticks(bound_ns), 1), mask_ / 2 + 1);
-    origin_ = alignment_.origin();
-    aligned_ = alignment_.aligned();
 }
 
 uint64_t DeviceTimeline::unwrap_first(Ticks end) noexcept {
@@ -70,14 +68,30 @@ DeviceTimeline::Placed DeviceTimeline::judge_slowly(Ticks begin, Ticks end, cons
     return out;
 }
 
-void DeviceTimeline::bracket_by_lifetime(const Placed& placed) noexcept {
-    bracket(placed, created_);
+void DeviceTimeline::place(std::span<SpanRecord> records) noexcept {
+    if (records.empty()) return;
+    if (!alignment_.aligned()) {
+        // All that is known yet: the first span began after the ring was made.
+        Placed first;
+        first.begin = static_cast<uint64_t>(records[0].begin_ns);
+        first.end = static_cast<uint64_t>(records[0].duration_ns);
+        bracket(first, created_);
+    }
+    const ClockAlignment::Origin origin = alignment_.origin();
+    for (SpanRecord& record : records) {
+        int64_t begin = static_cast<int64_t>(static_cast<uint64_t>(record.begin_ns) - origin.device);
+        int64_t end = static_cast<int64_t>(static_cast<uint64_t>(record.duration_ns) - origin.device);
+        if (!scale_.is_identity()) {
+            begin = scale_.to_signed_ns(begin);
+            end = scale_.to_signed_ns(end);
+        }
+        record.begin_ns = saturating_add(origin.host.value, begin);
+        record.duration_ns = end - begin;
+    }
 }
 
 void DeviceTimeline::bracket(const Placed& placed, HostNs before) noexcept {
     alignment_.bracket(placed.begin, placed.end, before, now_);
-    origin_ = alignment_.origin();
-    aligned_ = alignment_.aligned();
 }
 
 void DeviceTimeline::anchor(const ClockAnchor& anchor, HostNs now) noexcept {
@@ -91,8 +105,6 @@ void DeviceTimeline::anchor(const ClockAnchor& anchor, HostNs now) noexcept {
         has_batch_ = true;
     }
     alignment_.anchor(device, anchor.host, anchor.uncertainty_ns);
-    origin_ = alignment_.origin();
-    aligned_ = alignment_.aligned();
 }
 
 }    // namespace lapwing::detail

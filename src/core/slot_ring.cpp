@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 namespace lapwing::detail {
 
@@ -19,8 +20,8 @@ SlotRing::SlotRing(uint32_t initial, uint32_t max) noexcept
 SlotRing::~SlotRing() = default;
 
 uint32_t SlotRing::sweep_open(uint32_t places, uint32_t opened_before_s, bool* done) noexcept {
-    const uint32_t capacity = mask_.load(std::memory_order_relaxed) + 1;
-    const uint32_t end = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{sweep_cursor_} + places, capacity));
+    const uint32_t slots = capacity();
+    const uint32_t end = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{sweep_cursor_} + places, slots));
     uint32_t dropped = 0;
     for (; sweep_cursor_ < end; ++sweep_cursor_) {
         if ((word(sweep_cursor_).load(std::memory_order_acquire) & kSlotStateMask) != kOpen) continue;
@@ -28,9 +29,15 @@ uint32_t SlotRing::sweep_open(uint32_t places, uint32_t opened_before_s, bool* d
         drop_open(sweep_cursor_);
         ++dropped;
     }
-    *done = sweep_cursor_ >= capacity;
+    *done = sweep_cursor_ >= slots;
     if (*done) sweep_cursor_ = 0;
     return dropped;
+}
+
+uint32_t SlotRing::drop_all_open() noexcept {
+    sweep_cursor_ = 0;
+    bool done = false;
+    return sweep_open(capacity(), std::numeric_limits<uint32_t>::max(), &done);
 }
 
 uint64_t SlotRing::in_flight() const noexcept {

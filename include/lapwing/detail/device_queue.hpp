@@ -78,13 +78,14 @@ public:
     uint32_t bracket_age = 0;    ///< batches since it was asked for
     uint32_t zeros_in_a_row = 0;
     uint32_t next_reclaim_s = 0;
+    std::size_t unplaced = 0;    ///< records of this harvest that are still in ticks
 
     // Producer side.
 
     void lose(LossReason reason_lost, uint64_t count = 1) noexcept { lost_by_producer.add(reason_lost, count); }
 
     /// Does what attention asks for, but for the bracket. Says why no stamp may be taken, if so.
-    [[nodiscard]] MaybeLost attend() noexcept;
+    MaybeLost attend() noexcept;
     void publish_bracket(uint32_t index, uint32_t generation, HostNs before) noexcept;
 
     /// Drops every open span for `reason_lost`.
@@ -131,7 +132,7 @@ private:
         }
         if (bracket_asked) [[unlikely]]
             use_bracket(index, placed);
-        timeline->write(placed, record);
+        DeviceTimeline::store(placed, record);
         record->site = slot.site;
         record->step = slot.step;
         record->track = track;

@@ -59,6 +59,7 @@ Result<uint32_t> DeviceRing<B>::add_queue(Queue queue, TrackId track) {
     core.first_token = number * options_.max_spans;
     core.first_stamp = options_.first_stamp + number * 2 * options_.max_spans;
     core.abandon_after_s = options_.abandon_after_s;
+    core.next_reclaim_s = options_.abandon_after_s;
     core.zeros_to_degrade = options_.zeros_to_degrade;
     core.caps = backend_.caps(entry->queue);
     core.caps.valid_bits = std::min<uint32_t>(core.caps.valid_bits, 64);
@@ -184,8 +185,16 @@ std::size_t DeviceRing<B>::harvest(std::span<SpanRecord> out) noexcept {
     const bool look_at_all = ++harvests_ % kMaintainEvery == 0;
     const HostNs seen = look_at_all ? now() : HostNs{};
     for (uint32_t i = 0; i < queues; ++i) {
-        written += harvest_queue(*queues_[i], out.subspan(written));
+        queues_[i]->core.unplaced = harvest_queue(*queues_[i], out.subspan(written));
+        written += queues_[i]->core.unplaced;
         if (look_at_all && queues_[i]->core.timeline != nullptr) maintain(*queues_[i], seen);
+    }
+    std::size_t placed = 0;
+    for (uint32_t i = 0; placed < written; ++i) {
+        const detail::DeviceQueue& core = queues_[i]->core;
+        if (core.unplaced == 0) continue;
+        core.timeline->place(out.subspan(placed, core.unplaced));
+        placed += core.unplaced;
     }
     harvesting_.clear(std::memory_order_release);
     return written;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "lapwing/alignment.hpp"
 #include "lapwing/backend.hpp"
@@ -50,22 +51,17 @@ public:
         return out;
     }
 
-    /// begin_ns and duration_ns of a valid pair. The duration is the difference of the two placed ends, each rounded
-    /// once: neighbours that share a stamp abut exactly, and it is within 1 ns of the exact one.
-    void write(const Placed& placed, SpanRecord* record) noexcept {
-        if (!aligned_) [[unlikely]]
-            bracket_by_lifetime(placed);
-        const auto begin = static_cast<int64_t>(placed.begin - origin_.device);
-        const auto end = static_cast<int64_t>(placed.end - origin_.device);
-        if (scale_.is_identity()) {
-            record->begin_ns = origin_.host.value + begin;
-            record->duration_ns = end - begin;
-            return;
-        }
-        const int64_t begin_ns = scale_.to_signed_ns(begin);
-        record->begin_ns = origin_.host.value + begin_ns;
-        record->duration_ns = scale_.to_signed_ns(end) - begin_ns;
+    /// Puts a valid pair into a record, still in ticks. place() converts once the whole harvest is known, so that what
+    /// it learned about the clock on the way holds for all of its spans: otherwise an outer span could miss its inner
+    /// ones.
+    static void store(const Placed& placed, SpanRecord* record) noexcept {
+        record->begin_ns = static_cast<int64_t>(placed.begin);
+        record->duration_ns = static_cast<int64_t>(placed.end);
     }
+
+    /// Converts stored records to begin_ns and duration_ns. The duration is the difference of the two placed ends, each
+    /// rounded once: neighbours that share a stamp abut exactly, and it is within 1 ns of the exact one.
+    void place(std::span<SpanRecord> records) noexcept;
 
     /// A pair that the host saw begin after `before` and end before the batch's `now`.
     void bracket(const Placed& placed, HostNs before) noexcept;
@@ -79,7 +75,6 @@ private:
     }
     [[nodiscard]] Placed judge_slowly(Ticks begin, Ticks end, const uint64_t* watermark) noexcept;
     [[nodiscard]] uint64_t unwrap_first(Ticks end) noexcept;
-    void bracket_by_lifetime(const Placed& placed) noexcept;
 
     TickScale scale_;
     uint32_t valid_bits_;
@@ -88,8 +83,6 @@ private:
     bool batch_hinted_ = false;    // whether a stamp of this batch was unwrapped by the host clock
     TickUnwrapper unwrapper_;
     ClockAlignment alignment_;
-    ClockAlignment::Origin origin_;
-    bool aligned_ = false;
     HostNs created_;
     HostNs now_;
     HostNs last_batch_;

@@ -139,6 +139,9 @@ public:
     /// Shape:   returns how many were dropped; `*done` says whether the sweep passed the last slot.
     uint32_t sweep_open(uint32_t places, uint32_t opened_before_s, bool* done) noexcept;
 
+    /// Drops every open slot; returns how many.
+    uint32_t drop_all_open() noexcept;
+
     // Harvester side: one at a time.
 
     [[nodiscard]] uint64_t head() const noexcept { return head_; }

@@ -140,6 +140,7 @@ void SimBackend::poll(std::span<const uint32_t> slots, std::span<Stamp> out) noe
     polls_.store(now, std::memory_order_relaxed);
     slots_polled_.store(slots_polled_.load(std::memory_order_relaxed) + slots.size(), std::memory_order_relaxed);
     const bool lost = lost_.load(std::memory_order_relaxed);
+    const bool held = held_.load(std::memory_order_relaxed);
     const uint32_t epoch = epoch_.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < slots.size(); ++i) {
         Cell& cell = cells_[slots[i]];
@@ -148,7 +149,7 @@ void SimBackend::poll(std::span<const uint32_t> slots, std::span<Stamp> out) noe
         stamp.ticks.value = 0;
         if (lost || (due != 0 && cell.epoch().load(std::memory_order_relaxed) != epoch)) [[unlikely]] {
             stamp.state = StampState::kLost;
-        } else if (due == 0 || due == kNever || (due != kFails && due > now + 1)) {
+        } else if (held || due == 0 || due == kNever || (due != kFails && due > now + 1)) {
             stamp.state = StampState::kPending;
         } else if (due == kFails) [[unlikely]] {
             stamp.state = StampState::kFailed;

@@ -1,0 +1,1 @@
+lapwing_test(conformance_core SOURCES core_backends_test.cpp LIBRARIES lapwing::backend_sim lapwing::backend_cpu)
