@@ -22,7 +22,9 @@ struct FloorRecord {
 };
 static_assert(sizeof(FloorRecord) == 32);
 constexpr std::size_t kFloorRing = 32768;
-// Not in the anonymous namespace: a ring that nobody else can see is not written at all.
+// Not in the anonymous namespace: what nobody else can see is not written, or not read, at all.
+extern std::atomic<uint8_t> g_floor_level;
+std::atomic<uint8_t> g_floor_level{0};
 extern std::array<FloorRecord, kFloorRing> g_floor_ring;
 extern std::size_t g_floor_ring_next;
 std::array<FloorRecord, kFloorRing> g_floor_ring{};
@@ -47,8 +49,6 @@ template <class T>
     return tick().value;
 #endif
 }
-
-std::atomic<uint8_t> g_floor_level{0};
 
 class DiscardingSink : public SpanSink {
 public:
