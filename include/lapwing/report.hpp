@@ -103,7 +103,7 @@ struct Report {
     uint64_t estimated = 0;
     uint64_t host_spans = 0;
     uint64_t dispatch_spans = 0;    ///< device spans of kind dispatch, estimates included
-    uint64_t refused = 0;           ///< device spans left out: negative duration, or an end beyond the clock's range
+    uint64_t refused = 0;           ///< spans and steps left out: an end before the begin, or beyond the clock's range
     uint64_t outside_steps = 0;     ///< device spans that belong to no finished step
     uint64_t warmup_spans = 0;
     int64_t warmup_ns = 0;

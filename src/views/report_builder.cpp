@@ -18,7 +18,8 @@ using detail::StreamModel;
 
 // The counts and sums over all spans that need no grouping.
 void count_spans(const StreamModel& model, Report& report) {
-    for (const auto& [id, track] : model.tracks()) {
+    for (const auto& entry : model.tracks()) {
+        const ModelTrack& track = entry.second;    // clang 14 lets no lambda capture a structured binding
         track.spans.for_each([&](int64_t, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
             const Site& site = model.sites()[site_index];
             if (!StreamModel::is_device(track, site)) {
