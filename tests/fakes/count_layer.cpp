@@ -8,6 +8,7 @@
 //   dispatches     vkCmdDispatch, vkCmdDispatchBase (direct) and vkCmdDispatchIndirect (indirect)
 //   copies         copies, blits, resolves and vkCmdUpdateBuffer; not vkCmdCopyQueryPoolResults
 //   fills          vkCmdFillBuffer and clears outside a render pass; not vkCmdClearAttachments
+//   timestamps     vkCmdWriteTimestamp and vkCmdWriteTimestamp2
 //   render_passes  vkCmdBeginRenderPass, vkCmdBeginRenderPass2, vkCmdBeginRendering
 //
 // The totals of the whole process go to the file named by VK_COUNT_OUT at vkDestroyDevice and at exit, as one JSON
@@ -31,6 +32,7 @@ enum Counter : std::size_t {
     kFills,
     kRenderPasses,
     kQueryCopies,
+    kTimestamps,
     kCounterCount,
 };
 
@@ -73,7 +75,9 @@ struct Recording {
     X(CmdBeginRenderPass, kRenderPasses)        \
     X(CmdBeginRenderPass2, kRenderPasses)       \
     X(CmdBeginRendering, kRenderPasses)         \
-    X(CmdCopyQueryPoolResults, kQueryCopies)
+    X(CmdCopyQueryPoolResults, kQueryCopies)    \
+    X(CmdWriteTimestamp, kTimestamps)           \
+    X(CmdWriteTimestamp2, kTimestamps)
 
 #define WATCHED_FUNCTIONS(X) \
     X(BeginCommandBuffer)    \
@@ -110,7 +114,7 @@ void write_counts(std::FILE* file, const char* name, const Counts& counts) {
     std::fprintf(file,
                  "\"%s\":{\"dispatches\":%llu,\"dispatches_direct\":%llu,\"dispatches_base\":%llu,"
                  "\"dispatches_indirect\":%llu,\"copies\":%llu,\"fills\":%llu,\"render_passes\":%llu,"
-                 "\"query_copies\":%llu}",
+                 "\"query_copies\":%llu,\"timestamps\":%llu}",
                  name, static_cast<unsigned long long>(counts.dispatches()),
                  static_cast<unsigned long long>(counts.of[kDispatchesDirect]),
                  static_cast<unsigned long long>(counts.of[kDispatchesBase]),
@@ -118,7 +122,8 @@ void write_counts(std::FILE* file, const char* name, const Counts& counts) {
                  static_cast<unsigned long long>(counts.of[kCopies]),
                  static_cast<unsigned long long>(counts.of[kFills]),
                  static_cast<unsigned long long>(counts.of[kRenderPasses]),
-                 static_cast<unsigned long long>(counts.of[kQueryCopies]));
+                 static_cast<unsigned long long>(counts.of[kQueryCopies]),
+                 static_cast<unsigned long long>(counts.of[kTimestamps]));
 }
 
 void write_totals() {

@@ -5,7 +5,8 @@
 //
 // Both live in one library, so that the lower one knows, per thread, which call of the program is in progress. The
 // first call of the same function inside it is the program's own, passed on; every other call that reaches the driver
-// is one that the layer between them issued (`own`). Load as VK_INSTANCE_LAYERS=...above:LAYER_UNDER_TEST:...below.
+// is one that the layer between them issued (`own`). List the folders of their
+// manifests in VK_ADD_LAYER_PATH in the order above, layer under test, below.
 //
 // Written to the file named by VK_SHIM_OUT at vkDestroyDevice and at exit, one JSON object:
 //   functions.NAME.{application,passed,own}.{calls,max_ns,total_ns}
@@ -28,21 +29,21 @@
 namespace fakes {
 namespace {
 
-#define TIMED_FUNCTIONS(X)                                                                                      \
-    X(WaitForFences)                                                                                            \
-    X(WaitSemaphores)                                                                                           \
-    X(QueueWaitIdle) X(DeviceWaitIdle) X(GetQueryPoolResults) X(GetFenceStatus) X(ResetFences) X(CreateFence)   \
-        X(DestroyFence) X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(SignalSemaphore)   \
-            X(GetEventStatus) X(QueueSubmit) X(QueueSubmit2) X(BeginCommandBuffer) X(EndCommandBuffer)          \
-                X(ResetCommandBuffer) X(CreateCommandPool) X(ResetCommandPool) X(DestroyCommandPool)            \
-                    X(AllocateCommandBuffers) X(FreeCommandBuffers) X(CreateQueryPool) X(DestroyQueryPool)      \
-                        X(ResetQueryPool) X(CmdResetQueryPool) X(CmdWriteTimestamp) X(CmdWriteTimestamp2)       \
-                            X(CmdCopyQueryPoolResults) X(CmdDispatch) X(CmdDispatchBase) X(CmdDispatchIndirect) \
-                                X(CmdCopyBuffer) X(CmdFillBuffer) X(CmdUpdateBuffer) X(CmdBindPipeline)         \
-                                    X(CmdPipelineBarrier) X(CmdPipelineBarrier2) X(CmdExecuteCommands)          \
-                                        X(CreateComputePipelines) X(AllocateMemory) X(FreeMemory) X(MapMemory)  \
-                                            X(UnmapMemory) X(CreateBuffer) X(DestroyBuffer)                     \
-                                                X(GetCalibratedTimestampsEXT)
+#define TIMED_FUNCTIONS(X)                                                                                             \
+    X(WaitForFences)                                                                                                   \
+    X(WaitSemaphores)                                                                                                  \
+    X(QueueWaitIdle)                                                                                                   \
+    X(DeviceWaitIdle) X(GetQueryPoolResults) X(GetFenceStatus) X(ResetFences) X(CreateFence) X(DestroyFence)           \
+        X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(SignalSemaphore) X(GetEventStatus)        \
+            X(QueueSubmit) X(QueueSubmit2) X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandBuffer)             \
+                X(CreateCommandPool) X(ResetCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)               \
+                    X(FreeCommandBuffers) X(CreateQueryPool) X(DestroyQueryPool) X(ResetQueryPool)                     \
+                        X(CmdResetQueryPool) X(CmdWriteTimestamp) X(CmdWriteTimestamp2) X(CmdCopyQueryPoolResults)     \
+                            X(CmdDispatch) X(CmdDispatchBase) X(CmdDispatchIndirect) X(CmdCopyBuffer) X(CmdFillBuffer) \
+                                X(CmdUpdateBuffer) X(CmdBindPipeline) X(CmdPipelineBarrier) X(CmdPipelineBarrier2)     \
+                                    X(CmdExecuteCommands) X(CreateComputePipelines) X(AllocateMemory) X(FreeMemory)    \
+                                        X(MapMemory) X(UnmapMemory) X(CreateBuffer) X(DestroyBuffer)                   \
+                                            X(GetCalibratedTimestampsEXT)
 
 enum Function : std::size_t {
 #define ENUMERATOR(name) k##name,

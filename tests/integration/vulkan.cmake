@@ -1,0 +1,51 @@
+# The Vulkan layer end to end, watched by layers that share no code with it: each test method runs once for each driver.
+include(${PROJECT_SOURCE_DIR}/cmake/lapwing_vulkan.cmake)
+if(NOT LAPWING_HAVE_VULKAN OR NOT TARGET lapwing_cli)
+  return()
+endif()
+include(${PROJECT_SOURCE_DIR}/cmake/lapwing_vulkan_drivers.cmake)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+set(vulkan_environment
+  LAPWING=$<TARGET_FILE:lapwing_cli>
+  TEST_PROGRAMS=$<$<TARGET_EXISTS:vk_run>:${PROJECT_BINARY_DIR}/tests/programs>
+  TEST_LAYERS=${PROJECT_BINARY_DIR}/lib/test_layers
+  TEST_WORKLOADS=${PROJECT_SOURCE_DIR}/build/workloads
+  TEST_SHADER_CACHE=${PROJECT_SOURCE_DIR}/build/shader-cache)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  # The drivers and the loader keep what they allocate; a leak of ours is looked for by tests without a driver.
+  list(APPEND vulkan_environment TEST_SANITIZED=1 ASAN_OPTIONS=detect_leaks=0)
+endif()
+
+# lapwing_vulkan_tests(SCRIPT DRIVERS lavapipe|swiftshader... [LABELS ...] [TIMEOUT s])
+function(lapwing_vulkan_tests script)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "DRIVERS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${script}.py)
+  file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${script}.py lines REGEX "^(class [A-Za-z]+|    def test_[a-z0-9_]+)")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^class ([A-Za-z]+)")
+      set(class ${CMAKE_MATCH_1})
+      continue()
+    endif()
+    string(REGEX MATCH "test_[a-z0-9_]+" method "${line}")
+    foreach(driver IN LISTS ARG_DRIVERS)
+      string(TOUPPER ${driver} upper)
+      set(name ${script}.${class}.${method}.${driver})
+      add_test(NAME ${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/${script}.py ${class}.${method})
+      # Two processors: a driver on the CPU wants them, and times are compared with loose bounds only where it has them.
+      set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_TIMEOUT} PROCESSORS 2
+        LABELS "vulkan;${ARG_LABELS}"
+        ENVIRONMENT "${vulkan_environment};TEST_DRIVER=${driver};TEST_ICD=${LAPWING_${upper}_ICD}")
+    endforeach()
+  endforeach()
+endfunction()
+
+lapwing_vulkan_tests(vulkan_witness_test DRIVERS lavapipe swiftshader)
+lapwing_vulkan_tests(vulkan_spans_test DRIVERS lavapipe swiftshader)
+lapwing_vulkan_tests(vulkan_waits_test DRIVERS lavapipe swiftshader)
+lapwing_vulkan_tests(vulkan_times_test DRIVERS lavapipe swiftshader)
+# ggml needs 16-bit storage, which SwiftShader lacks.
+lapwing_vulkan_tests(vulkan_llama_test DRIVERS lavapipe LABELS llama TIMEOUT 300)

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Unmodified llama.cpp on lavapipe: every dispatch of every token, under the engine's own names, and the same text."""
+import os
+import re
+from pathlib import Path
+
+from vulkan_product import COUNT, VulkanTest, main
+
+WORKLOADS = Path(os.environ.get("TEST_WORKLOADS", ""))
+PROGRAMS = WORKLOADS / "run-vulkan"
+# ggml leaves devices of type CPU alone unless it is told which to use; unset, it runs on its CPU backend in silence.
+ENGINE = {"GGML_VK_VISIBLE_DEVICES": "0"}
+WARM_UP = 1    # llama-bench decodes one token before it measures
+
+
+class LlamaTest(VulkanTest):
+    def setUp(self):
+        super().setUp()
+        if not (PROGRAMS / "llama-bench").exists():
+            self.skipTest("llama.cpp is not there: run ./quickstart or scripts/setup_workloads")
+        if os.environ.get("TEST_SANITIZED"):
+            self.skipTest("a layer with a sanitizer cannot be loaded into a program without one")
+
+    def bench(self, model, tokens, env=None, **options):
+        return self.measure(str(PROGRAMS / "llama-bench"), "-m", str(WORKLOADS / model), "-t", "1", "-p", "0", "-n",
+                            str(tokens), "-ngl", "99", "-r", "1", env={**ENGINE, **(env or {})}, timeout=200, **options)
+
+    def assert_every_command_measured(self, run):
+        self.assert_all_measured(run, run.executed["dispatches"])
+        self.assertEqual(run.spans("copy"), run.executed["copies"])
+        self.assertEqual(run.spans("fill"), run.executed["fills"])
+
+
+class Bench(LlamaTest):
+    """llama-bench, counted by a layer above Lapwing."""
+
+    def assert_dense(self, model, layers, tokens):
+        run = self.bench(model, tokens, above=[COUNT])
+        self.assertEqual(run.executed["dispatches"], (15 * layers + 5) * (tokens + WARM_UP))
+        self.assert_every_command_measured(run)
+        self.assertEqual(run.report()["steps"]["count"], tokens + WARM_UP)
+        return run
+
+    def test_two_layers(self):
+        run = self.assert_dense("tiny.gguf", layers=2, tokens=16)
+        steps = [row for row in run.report("step")["rows"] if row["step"] and row["step"]["finished"]]
+        self.assertEqual({row["step"]["dispatches"] for row in steps}, {35})
+
+    def test_six_layers(self):
+        self.assert_dense("15m.gguf", layers=6, tokens=2)
+
+    def test_mixture_of_experts(self):
+        run = self.bench("moe.gguf", 8, above=[COUNT])
+        self.assertEqual(run.executed["dispatches"], 43 * (8 + WARM_UP))
+        self.assert_every_command_measured(run)
+        self.assertEqual(run.report()["steps"]["count"], 8 + WARM_UP)
+        self.assertTrue(any("MUL_MAT_ID" in op for op in run.rows("op")))
+
+    def test_names_are_the_engines(self):
+        run = self.bench("tiny.gguf", 4)
+        dispatches = {name: row for name, row in run.rows("op").items() if row["kind"] == "dispatch"}
+        for op in ("MUL_MAT", "RMS_NORM+MUL", "FLASH_ATTN_EXT", "ROPE", "GLU"):
+            self.assertIn(op, dispatches)
+        for op in dispatches:
+            self.assertRegex(op, r"^[A-Z_0-9+]+$", "an op is operation words, without tensors or layers")
+        layers = set(run.rows("layer"))
+        self.assertLessEqual({"0", "1"}, layers)
+        self.assertNotIn("2", layers, "tiny.gguf has two layers")
+        for kernel, row in run.rows("kernel").items():
+            if row["kind"] == "dispatch":
+                self.assertRegex(kernel, r"^[a-z][a-z0-9_]+$", "a kernel is the pipeline's name, without its grid")
+
+
+class Text(LlamaTest):
+    """Lapwing changes nothing in what the engine computes."""
+
+    def test_llama_simple_says_the_same_with_and_without_lapwing(self):
+        # An empty prompt is one token: batches of 2 to 8 make lavapipe compile shaders for minutes.
+        command = [str(PROGRAMS / "llama-simple"), "-m", str(WORKLOADS / "tiny.gguf"), "-n", "16", "-ngl", "99", ""]
+        plain = self.run_plain(*command, layers=[COUNT], env=ENGINE)
+        self.assertGreaterEqual(plain.executed["dispatches"], 16 * 35, "it ran on the device")
+        measured = self.measure(*command, env=ENGINE)
+        self.assertGreater(len(plain.stdout), 16)
+        self.assertEqual(measured.stdout, plain.stdout)
+        self.assertGreaterEqual(measured.spans("dispatch"), 16 * 35)
+
+
+class PerfLogger(LlamaTest):
+    """ggml's own logger and Lapwing in the same run: the same work, told by two clocks of the same device."""
+
+    FAMILIES = ("FLASH_ATTN_EXT", "RMS_NORM", "MUL_MAT", "ROPE", "GLU", "ADD", "GET_ROWS", "SET_ROWS")
+
+    def family(self, name):
+        return next((family for family in self.FAMILIES if name.startswith(family)), "other")
+
+    def logged_ms(self, text):
+        out = dict.fromkeys(self.FAMILIES, 0.0)
+        for line in text.splitlines():
+            match = re.match(r"^([A-Z_0-9]+)\b.*: \d+ x [0-9.]+ us = ([0-9.]+) us", line)
+            if match and self.family(match[1]) != "other":
+                out[self.family(match[1])] += float(match[2]) / 1000
+        return out
+
+    def measured_ms(self, run):
+        out = dict.fromkeys(self.FAMILIES, 0.0)
+        for name, row in run.rows("op").items():
+            if self.family(name) != "other":
+                out[self.family(name)] += (row["total_ns"] + row["warmup"]["total_ns"]) / 1e6
+        return out
+
+    def test_op_totals_agree_with_the_engines_own_logger(self):
+        run = self.bench("tiny.gguf", 16, env={"GGML_VK_PERF_LOGGER": "1"})
+        logged, measured = self.logged_ms(run.stdout + run.stderr), self.measured_ms(run)
+        print("\nop family        ggml's logger ms   Lapwing ms")
+        for family in sorted(self.FAMILIES, key=logged.get, reverse=True):
+            print(f"{family:16} {logged[family]:16.2f} {measured[family]:12.2f}")
+        print("The logger's interval runs from the end of the op before, over the barrier and the logger's own stamp, to\n"
+              "the end of the op; Lapwing's from stamp to stamp around the dispatch. Both contain the driver's flush for\n"
+              "each stamp, which is what short ops differ by.")
+        self.assertGreater(sum(logged.values()), 0)
+        self.assertEqual(max(logged, key=logged.get), max(measured, key=measured.get))
+        self.assertLess(sum(measured.values()), 1.5 * sum(logged.values()))
+        self.assertGreater(sum(measured.values()), sum(logged.values()) / 2)
+
+
+if __name__ == "__main__":
+    main()

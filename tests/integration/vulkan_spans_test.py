@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Every dispatch, copy and fill that a program executes becomes one span, under its own name, or a counted loss."""
+from vulkan_product import BELOW, ABOVE, COUNT, VALIDATION, VulkanTest, main
+
+
+class Spans(VulkanTest):
+    """The witness stands below Lapwing, so it also sees what Lapwing would drop or add."""
+
+    def test_every_dispatch_copy_and_fill_of_a_sequence_is_measured(self):
+        run = self.measure(self.program("vk_run"), "sequence", below=[COUNT])
+        self.assertGreater(run.executed["timestamps"], 0, "the witness stands below Lapwing")
+        self.assert_all_measured(run, run.said["dispatches"])
+        for kind, plural in (("dispatch", "dispatches"), ("copy", "copies"), ("fill", "fills")):
+            self.assertEqual(run.executed[plural], run.said[plural], f"{plural} that reached the driver")
+            self.assertEqual(run.spans(kind), run.said[plural], f"{plural} measured")
+
+    def test_ops_layers_and_kernels_are_the_programs(self):
+        run = self.measure(self.program("vk_run"), "sequence")
+        ops = {name for name, row in run.rows("op").items() if row["kind"] == "dispatch"}
+        self.assertEqual(ops, {"MUL_MAT", "RMS_NORM+MUL"})
+        kernels = {name for name, row in run.rows("kernel").items() if row["kind"] == "dispatch"}
+        self.assertEqual(kernels, {"mul_mat_f32", "rms_norm_f32"})
+        layers = run.rows("layer")
+        self.assertLessEqual({str(layer) for layer in range(run.said["layers"])}, set(layers))
+
+    def test_each_wait_ends_a_step(self):
+        run = self.measure(self.program("vk_run"), "resubmit", "--rounds", "6")
+        self.assertEqual(run.report()["steps"]["count"], 6)
+
+    def test_buffer_resubmitted_after_a_wait_is_measured_each_time(self):
+        run = self.measure(self.program("vk_run"), "resubmit", "--rounds", "6", below=[COUNT])
+        self.assertEqual(run.executed["dispatches"], 60)
+        self.assert_all_measured(run, 60)
+
+    def test_buffers_never_submitted_are_reclaimed(self):
+        run = self.measure(self.program("vk_run"), "neversubmit", "--rounds", "2000", above=[ABOVE], below=[BELOW])
+        report = run.report()
+        self.assertEqual(run.spans("dispatch"), 3)
+        self.assertEqual(report["begun"], report["spans"] + report["lost"]["total"])
+        self.assertLessEqual(set(report["lost"]["by_reason"]), {"abandoned"})
+        pools = run.shims["functions"].get("vkCreateQueryPool", {"own": {"calls": 0}})["own"]["calls"]
+        self.assertLessEqual(pools, 8, "20,000 dispatches that never ran must not hold queries")
+
+
+class Ends(VulkanTest):
+    """However a program ends, what it saw complete is there."""
+
+    def test_exit_without_destroying_keeps_what_was_seen_complete(self):
+        run = self.measure(self.program("vk_run"), "exit-without-destroy", "--rounds", "20")
+        self.assert_all_measured(run, 20)
+        self.assertTrue(run.report()["final"])
+
+    def test_exit_while_busy_loses_only_what_was_running(self):
+        run = self.measure(self.program("vk_run"), "exit-while-busy", "--rounds", "20")
+        report = run.report()
+        self.assertGreaterEqual(report["spans"], run.said["seen_complete"])
+        self.assertEqual(report["spans"] + report["lost"]["total"], run.said["dispatches"])
+        self.assertLessEqual(set(report["lost"]["by_reason"]), {"abandoned"})
+
+    def test_program_that_dispatches_nothing_gets_one_warning_and_its_own_exit_code(self):
+        run = self.measure(self.program("vk_run"), "nothing", returncode=3)
+        lines = [line for line in run.stderr.splitlines() if line.startswith("lapwing:")]
+        self.assertEqual(len(lines), 1, run.stderr)
+        self.assertIn("warning", lines[0])
+        self.assertIn("dispatched nothing", lines[0])
+
+
+class Lives(VulkanTest):
+    """The lives of a command buffer, from vk_life: measured and lost make what was executed."""
+
+    def assert_accounted(self, run):
+        report = run.report()
+        self.assertEqual(run.executed["dispatches"], run.said["dispatches"])
+        self.assertEqual(report["spans"] + report["lost"]["total"], run.said["dispatches"], report["lost"])
+        # Submitted again before anybody could read: at most what the scenario says, and for no other reason.
+        self.assertLessEqual(report["lost"]["total"], run.said["may_be_overwritten"], report["lost"])
+        self.assertLessEqual(set(report["lost"]["by_reason"]), {"overwritten"})
+        self.assertEqual(report["unaccounted"], 0)
+        self.assertEqual(report["own_cost"]["faults"], 0)
+
+    def test_each_life_alone(self):
+        for name in self.run_plain(self.program("vk_life")).said["scenarios"]:
+            with self.subTest(life=name):
+                self.assert_accounted(self.measure(self.program("vk_life"), name, below=[COUNT]))
+
+    def test_all_lives_in_one_program(self):
+        self.assert_accounted(self.measure(self.program("vk_life"), below=[COUNT]))
+
+
+class Validation(VulkanTest):
+    """Khronos validation, below Lapwing, finds no fault with what reaches the driver."""
+
+    def messages(self, measure, *command):
+        log = self.folder / "validation.log"
+        settings = self.folder / "vk_layer_settings.txt"
+        settings.write_text("khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
+                            "khronos_validation.report_flags = error,warn\n"
+                            f"khronos_validation.log_filename = {log}\n")
+        run = measure(*command, env={"VK_LAYER_SETTINGS_PATH": str(settings), "VK_LOADER_DEBUG": "layer"})
+        if VALIDATION not in run.stderr:
+            self.skipTest("the Khronos validation layer is not installed (vulkan-validationlayers)")
+        return log.read_text() if log.exists() else run.stdout
+
+    def measured_messages(self, *command):
+        return self.messages(lambda *words, **more: self.measure(*words, below=[VALIDATION, COUNT], **more), *command)
+
+    def test_sees_the_programs_own_mistake(self):
+        text = self.messages(lambda *words, **more: self.run_plain(*words, layers=[VALIDATION], **more),
+                             self.program("vk_run"), "misuse")
+        self.assertIn("VUID-vkCmdFillBuffer-dstOffset", text)
+
+    def test_is_silent_about_every_life(self):
+        self.assertNotIn("VUID", self.measured_messages(self.program("vk_life")))
+
+    def test_is_silent_about_a_sequence(self):
+        self.assertNotIn("VUID", self.measured_messages(self.program("vk_run"), "sequence"))
+
+
+if __name__ == "__main__":
+    main()
