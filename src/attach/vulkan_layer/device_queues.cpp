@@ -58,6 +58,7 @@ SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence,
     const std::lock_guard lock(mutex_);
     if (!usable()) return ticket;
     harvest(now_ns);
+    if (!usable()) return ticket;    // the device was found lost
     // Nothing runs and nobody can learn that it is over: it would keep the queue busy for ever.
     if (recordings.empty() && fence == VK_NULL_HANDLE && signals.empty()) return ticket;
 
@@ -106,7 +107,8 @@ void DeviceQueues::enter(Submission& submission, const std::shared_ptr<Recording
 void DeviceQueues::end_submit(const SubmitTicket& ticket, VkResult result) noexcept {
     if (ticket.queue == nullptr) return;
     if (result != VK_SUCCESS) {
-        take_back(ticket);
+        // Where the device was lost meanwhile, the submit is among what was lost with it.
+        if (!take_back(ticket)) Counters::add(session_.counters().begun, ticket.work.begun - ticket.unstamped.total());
         if (result == VK_ERROR_DEVICE_LOST) device_lost();
         return;
     }
@@ -119,9 +121,9 @@ void DeviceQueues::end_submit(const SubmitTicket& ticket, VkResult result) noexc
             counters.lost.add(static_cast<LossReason>(i), ticket.unstamped.by_reason[i]);
 }
 
-void DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
+bool DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!usable()) return;
+    if (!usable()) return false;
     Queue& queue = *ticket.queue;
     const auto found = std::find_if(queue.pending.begin(), queue.pending.end(), [&](const Submission& submission) {
         return submission.sequence == ticket.sequence;
@@ -142,6 +144,7 @@ void DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
         --queue.submitted;
         session_.withdrawn(ticket.work);
     }
+    return true;
 }
 
 bool DeviceQueues::idle() const noexcept {

@@ -98,7 +98,7 @@ private:
 
     Queue& queue_of(VkQueue handle);
     void enter(Submission& submission, const std::shared_ptr<Recording>& recording, SubmitTicket& ticket);
-    void take_back(const SubmitTicket& ticket) noexcept;
+    [[nodiscard]] bool take_back(const SubmitTicket& ticket) noexcept;
     void note_completed(Queue& queue, uint64_t sequence, int64_t now_ns);
     [[nodiscard]] bool idle() const noexcept;
     void lose_pending(LossReason reason) noexcept;

@@ -45,12 +45,12 @@ void before_fork() noexcept {
     registry().lock_for_fork();
 }
 void after_fork_in_parent() noexcept {
-    registry().unlock_after_fork();
+    registry().unlock_in_parent();
 }
 void after_fork_in_child() noexcept {
     g_forked.store(true, std::memory_order_relaxed);
     detail::g_live.store(false, std::memory_order_relaxed);
-    registry().unlock_after_fork();
+    registry().renew_lock_in_child();
 }
 
 Session* open_session() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -87,7 +88,9 @@ public:
     void each_device(const std::function<void(Device&)>& visit);
 
     void lock_for_fork() noexcept { mutex_.lock(); }
-    void unlock_after_fork() noexcept { mutex_.unlock(); }
+    void unlock_in_parent() noexcept { mutex_.unlock(); }
+    /// A new lock rather than an unlocked one: glibc knows a writer by its thread's id, which fork() has changed.
+    void renew_lock_in_child() noexcept { new (&mutex_) std::shared_mutex; }
 
 private:
     template <class Predicate>

@@ -26,22 +26,25 @@ Result<std::unique_ptr<Session>> Session::open(const LayerConfig& config) {
     if (!path.ok()) return path.error();
     Result<std::unique_ptr<SpanSink>> writer = open_perfetto_writer(path.value());
     if (!writer.ok()) return writer.error();
-    std::unique_ptr<Recorder> recorder = make_recorder(std::move(writer).value());
-    if (recorder == nullptr)
-        return Error{Errc::kExhausted, 0, "cannot start the writer thread of '" + path.value() + "'"};
-    return std::make_unique<Session>(config, std::move(recorder));
+    auto session = std::make_unique<Session>(config, make_recorder(std::move(writer).value()));
+    const Status announced = session->announce_process();
+    if (!announced.ok()) return announced.error();
+    return session;
 }
 
 Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)
     : level_(config.level), every_(config.every), opened_ns_(host_now_ns()), recorder_(std::move(recorder)) {
+    armed_.store(arms_step(0), std::memory_order_relaxed);
+}
+
+Status Session::announce_process() {
     ProcessInfo process;
     process.pid = getpid();
     process.command = masked_command(own_command_words());
     process.lapwing_version = LAPWING_VERSION;
-    process.level = to_text(config.level);
-    process.every = config.every;
-    static_cast<void>(recorder_->process(process));    // the recorder keeps its first error; close() has it
-    armed_.store(arms_step(0), std::memory_order_relaxed);
+    process.level = to_text(level_);
+    process.every = every_;
+    return recorder_->process(process);
 }
 
 uint32_t Session::add_device(DeviceInfo info) {

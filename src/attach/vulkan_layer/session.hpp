@@ -37,12 +37,13 @@ inline constexpr std::size_t kHostCallCount = 8;
 /// Threads: any.
 class Session {
 public:
-    /// Claims the file, writes its head and starts the writer thread.
-    /// Errors:  kUnwritable naming the file.
+    /// Claims the file, starts the writer thread and announces the process. Later errors are kept by the recorder.
+    /// Errors:  kUnwritable naming the file; kExhausted where no thread can be started.
     [[nodiscard]] static Result<std::unique_ptr<Session>> open(const LayerConfig& config);
 
-    /// Uses a recorder that is already there. `open()` without the file.
+    /// Uses a recorder that is already there; announce_process() is due.
     Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder);
+    Status announce_process();
 
     /// Whether command buffers that are begun now get stamps. Hot: one relaxed load.
     [[nodiscard]] bool armed() const noexcept { return armed_.load(std::memory_order_relaxed); }

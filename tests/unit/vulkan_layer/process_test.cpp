@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "attach/vulkan_layer/output_file.hpp"
+#include "attach/vulkan_layer/process_command.hpp"
+
+namespace lapwing::vulkan_layer {
+namespace {
+
+class OutputFile : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "lapwing_XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
+
+    std::filesystem::path folder_;
+};
+
+TEST_F(OutputFile, TheFirstProcessOwnsTheFileAndLaterOnesGetTheirOwn) {
+    const auto first = claim_output_file(path("x.pftrace"), 100);
+    ASSERT_TRUE(first.ok());
+    EXPECT_EQ(first.value(), path("x.pftrace"));
+    const auto second = claim_output_file(path("x.pftrace"), 101);
+    ASSERT_TRUE(second.ok());
+    EXPECT_EQ(second.value(), path("x.pftrace.101"));
+    EXPECT_TRUE(std::filesystem::exists(path("x.pftrace.101")));
+}
+
+// TRT-LLM#13536, opencl-intercept#374: two writers of one file.
+TEST_F(OutputFile, WhatAnotherProcessWroteIsNotTouched) {
+    std::ofstream(path("x.pftrace")) << "theirs";
+    ASSERT_TRUE(claim_output_file(path("x.pftrace"), 102).ok());
+    std::string content;
+    std::ifstream(path("x.pftrace")) >> content;
+    EXPECT_EQ(content, "theirs");
+}
+
+TEST_F(OutputFile, AFolderThatDoesNotExistIsNamed) {
+    const auto claimed = claim_output_file(path("no/such/x.pftrace"), 103);
+    ASSERT_FALSE(claimed.ok());
+    EXPECT_EQ(claimed.error().code, Errc::kUnwritable);
+    EXPECT_NE(claimed.error().message.find("no/such/x.pftrace"), std::string::npos) << claimed.error().message;
+}
+
+TEST(Command, WordsAreJoinedAndQuotedWhereTheyHaveSpaces) {
+    EXPECT_EQ(masked_command({"llama-bench", "-m", "my model.gguf", "-n", "32"}),
+              "llama-bench -m 'my model.gguf' -n 32");
+}
+
+TEST(Command, ValuesThatLookSecretAreMasked) {
+    EXPECT_EQ(masked_command({"x", "--api-key", "abc", "-n", "1"}), "x --api-key *** -n 1");
+    EXPECT_EQ(masked_command({"x", "--hf-token=abc"}), "x --hf-token=***");
+    EXPECT_EQ(masked_command({"env", "AWS_SECRET=abc", "x"}), "env AWS_SECRET=*** x");
+    EXPECT_EQ(masked_command({"x", "--password", "-n", "1"}), "x --password -n 1") << "an option is no value";
+    EXPECT_EQ(masked_command({"x", "monkey", "y"}), "x monkey y");
+}
+
+TEST(Command, LongCommandsAreCut) {
+    EXPECT_EQ(masked_command({std::string(10'000, 'a')}).size(), 4096u);
+}
+
+TEST(Command, OwnWordsAreThoseOfThisTest) {
+    const std::vector<std::string> words = own_command_words();
+    ASSERT_FALSE(words.empty());
+    EXPECT_NE(words[0].find("vulkan_layer_test"), std::string::npos);
+}
+
+}    // namespace
+}    // namespace lapwing::vulkan_layer

@@ -1,0 +1,76 @@
+#include "unit/vulkan_layer/scripted_device.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lapwing::testing {
+
+using vulkan_layer::CommandBuffer;
+using vulkan_layer::Counters;
+using vulkan_layer::SubmitTicket;
+
+ScriptedDevice::ScriptedDevice(uint32_t every) : every_(every) {}
+
+ScriptedDevice::~ScriptedDevice() = default;
+
+vulkan_layer::Device& ScriptedDevice::device() {
+    if (device_ != nullptr) return *device_;
+    vulkan_layer::LayerConfig config;
+    config.out = "unused";
+    config.every = every_;
+    session_ = std::make_unique<vulkan_layer::Session>(config, make_stream_recorder(stream));
+    EXPECT_TRUE(session_->announce_process().ok());
+    table_ = FakeDriver::device_table();
+    const vulkan::DeviceTraits traits =
+        vulkan::describe_device(FakeDriver::instance_table(), FakeDriver::physical_device(), VK_API_VERSION_1_3, {});
+    device_ = std::make_unique<vulkan_layer::Device>(FakeDriver::device(), table_, traits, *session_);
+    device_->queues().add_queue(queue(), 0, 0);
+    device_->add_command_pool(FakeDriver::handle<VkCommandPool>(0x60), 0);
+    return *device_;
+}
+
+std::unique_ptr<CommandBuffer> ScriptedDevice::command_buffer() {
+    const auto pool = FakeDriver::handle<VkCommandPool>(0x60);
+    const auto handle = FakeDriver::handle<VkCommandBuffer>(next_buffer_ += 0x10);
+    auto buffer = std::make_unique<CommandBuffer>(device(), handle, pool, device().no_stamps_in(pool));
+    handles_[buffer.get()] = handle;
+    return buffer;
+}
+
+void ScriptedDevice::record(CommandBuffer& buffer, uint32_t dispatches) {
+    driver.commands[handles_.at(&buffer)].clear();
+    buffer.begin({});
+    for (uint32_t i = 0; i < dispatches; ++i) command(buffer);
+}
+
+void ScriptedDevice::command(CommandBuffer& buffer, SpanKind kind) {
+    if (buffer.before_command(kind, {1, 2, 3})) buffer.after_command();
+}
+
+VkResult ScriptedDevice::submit(std::initializer_list<CommandBuffer*> buffers, VkFence fence, VkResult answer,
+                                bool run) {
+    std::vector<std::shared_ptr<vulkan_layer::Recording>> recordings;
+    for (const CommandBuffer* buffer : buffers) recordings.push_back(buffer->recording());
+    const SubmitTicket ticket = device().queues().begin_submit(queue(), fence, recordings, {}, tick());
+    if (answer == VK_SUCCESS && run)
+        for (const CommandBuffer* buffer : buffers) driver.execute(handles_.at(buffer));
+    device().queues().end_submit(ticket, answer);
+    return answer;
+}
+
+void ScriptedDevice::see(VkFence fence) {
+    device().queues().fences_signalled({&fence, 1}, tick());
+}
+
+uint64_t ScriptedDevice::begun() {
+    return Counters::read(session().counters().begun);
+}
+
+uint64_t ScriptedDevice::recorded() {
+    return Counters::read(session().counters().recorded);
+}
+
+LossCounts ScriptedDevice::lost() {
+    return session().counters().lost.snapshot();
+}
+
+}    // namespace lapwing::testing

@@ -1,0 +1,61 @@
+// The layer's device on top of a scripted driver: no loader, no hooks, host times chosen by the test.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "attach/vulkan_layer/command_buffer.hpp"
+#include "attach/vulkan_layer/device.hpp"
+#include "unit/vulkan_fake_driver.hpp"
+#include "unit/vulkan_layer/recorded_stream.hpp"
+
+namespace lapwing::testing {
+
+/// A device with one queue of family 0.
+/// Shape:   change the driver's script before the first use of `device()`.
+class ScriptedDevice {
+public:
+    explicit ScriptedDevice(uint32_t every = 1);
+    ~ScriptedDevice();
+
+    FakeDriver driver;
+    RecordedStream stream;
+
+    [[nodiscard]] vulkan_layer::Device& device();
+    [[nodiscard]] vulkan_layer::Session& session() { return device().session(); }
+
+    [[nodiscard]] std::unique_ptr<vulkan_layer::CommandBuffer> command_buffer();
+    /// Begins a recording and puts `dispatches` into it.
+    void record(vulkan_layer::CommandBuffer& buffer, uint32_t dispatches);
+    void command(vulkan_layer::CommandBuffer& buffer, SpanKind kind = SpanKind::kDispatch);
+
+    /// Submits; the fake device runs it at once unless `run` is false.
+    VkResult submit(std::initializer_list<vulkan_layer::CommandBuffer*> buffers, VkFence fence = VK_NULL_HANDLE,
+                    VkResult answer = VK_SUCCESS, bool run = true);
+    /// The program sees a fence signalled.
+    void see(VkFence fence);
+    /// A millisecond passes.
+    int64_t tick() { return now_ns_ += 1'000'000; }
+
+    [[nodiscard]] VkQueue queue() const { return FakeDriver::handle<VkQueue>(0x50); }
+    [[nodiscard]] static VkFence fence(uint64_t number) { return FakeDriver::handle<VkFence>(0x9000 + number); }
+
+    [[nodiscard]] uint64_t begun();
+    [[nodiscard]] uint64_t recorded();
+    [[nodiscard]] LossCounts lost();
+    /// begun = recorded + lost.
+    [[nodiscard]] bool balanced() { return begun() == recorded() + lost().total(); }
+
+private:
+    uint32_t every_;
+    int64_t now_ns_ = 1'000'000'000'000;
+    uint64_t next_buffer_ = 0x70000;
+    vulkan::DeviceTable table_;
+    std::unique_ptr<vulkan_layer::Session> session_;
+    std::unique_ptr<vulkan_layer::Device> device_;
+    std::map<const vulkan_layer::CommandBuffer*, VkCommandBuffer> handles_;
+};
+
+}    // namespace lapwing::testing

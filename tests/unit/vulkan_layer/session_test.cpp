@@ -1,0 +1,231 @@
+// Completion by every means a program has, host tracks, and names that change.
+#include "attach/vulkan_layer/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "attach/vulkan_layer/host_track.hpp"
+#include "unit/vulkan_layer/scripted_device.hpp"
+
+namespace lapwing::vulkan_layer {
+namespace {
+
+using testing::FakeDriver;
+using testing::ScriptedDevice;
+
+class LayerCompletion : public ::testing::Test {
+protected:
+    void submit_work(VkFence fence = VK_NULL_HANDLE) {
+        scripted.record(*buffer, 4);
+        scripted.submit({buffer.get()}, fence);
+    }
+    DeviceQueues& queues() { return scripted.device().queues(); }
+
+    ScriptedDevice scripted;
+    std::unique_ptr<CommandBuffer> buffer = scripted.command_buffer();
+};
+
+TEST_F(LayerCompletion, AFenceCoversAllThatWasSubmittedBefore) {
+    submit_work();
+    const auto other = scripted.command_buffer();
+    scripted.record(*other, 4);
+    scripted.submit({other.get()}, ScriptedDevice::fence(1));
+    scripted.see(ScriptedDevice::fence(1));
+    EXPECT_EQ(scripted.recorded(), 8u);
+}
+
+// ggml ends each token with a submit of nothing but a fence.
+TEST_F(LayerCompletion, AnEmptySubmitsFenceCounts) {
+    submit_work();
+    scripted.submit({}, ScriptedDevice::fence(1));
+    scripted.see(ScriptedDevice::fence(1));
+    EXPECT_EQ(scripted.recorded(), 4u);
+    EXPECT_EQ(scripted.stream.steps.size(), 1u);
+}
+
+TEST_F(LayerCompletion, AnEmptySubmitThatNobodyCanSeeIsNotWaitedFor) {
+    submit_work(ScriptedDevice::fence(1));
+    scripted.submit({});
+    scripted.see(ScriptedDevice::fence(1));
+    EXPECT_EQ(scripted.stream.steps.size(), 1u);
+}
+
+TEST_F(LayerCompletion, AResetFenceWasSignalledAndMeansNothingAfterwards) {
+    submit_work(ScriptedDevice::fence(1));
+    const VkFence fence = ScriptedDevice::fence(1);
+    queues().fences_forgotten({&fence, 1}, scripted.tick());
+    EXPECT_EQ(scripted.stream.steps.size(), 1u);
+    submit_work(ScriptedDevice::fence(2));
+    EXPECT_EQ(scripted.recorded(), 4u) << "read at the next submit";
+    scripted.see(fence);
+    EXPECT_EQ(scripted.recorded(), 4u) << "the second submit is not complete";
+}
+
+TEST_F(LayerCompletion, AnUnknownFenceMeansNothing) {
+    submit_work(ScriptedDevice::fence(1));
+    scripted.see(ScriptedDevice::fence(2));
+    EXPECT_EQ(scripted.recorded(), 0u);
+}
+
+TEST_F(LayerCompletion, QueueAndDeviceIdleCoverEverything) {
+    submit_work();
+    queues().queue_idle(scripted.queue(), queues().latest_submit(scripted.queue()), scripted.tick());
+    EXPECT_EQ(scripted.recorded(), 4u);
+    submit_work();
+    queues().device_idle(scripted.tick());
+    EXPECT_EQ(scripted.recorded(), 8u);
+}
+
+TEST_F(LayerCompletion, ATimelineValueCoversTheSubmitsThatSignalIt) {
+    const auto semaphore = FakeDriver::handle<VkSemaphore>(0x777);
+    queues().add_timeline(semaphore);
+    for (uint64_t value = 1; value <= 3; ++value) {
+        scripted.record(*buffer, 4);
+        const SubmitContents::Signal signal{semaphore, value, true};
+        const std::shared_ptr<Recording> recording = buffer->recording();
+        const SubmitTicket ticket =
+            queues().begin_submit(scripted.queue(), VK_NULL_HANDLE, {&recording, 1}, {&signal, 1}, scripted.tick());
+        for (auto& [commands, list] : scripted.driver.commands) scripted.driver.execute(commands);
+        queues().end_submit(ticket, VK_SUCCESS);
+    }
+    queues().timeline_reached(semaphore, 2, scripted.tick());
+    EXPECT_EQ(scripted.recorded(), 8u);
+    queues().timeline_reached(semaphore, 3, scripted.tick());
+    EXPECT_EQ(scripted.recorded(), 12u);
+    queues().forget_semaphore(semaphore);
+}
+
+TEST_F(LayerCompletion, DestroyingTheDeviceReadsWhatNobodyLookedAt) {
+    submit_work();
+    queues().finish(scripted.tick());
+    EXPECT_EQ(scripted.recorded(), 4u);
+    EXPECT_TRUE(scripted.balanced());
+    EXPECT_TRUE(scripted.stream.devices.back().clock.uncertainty_ns.has_value());
+}
+
+TEST(LayerSession, EachStepBringsFreshStats) {
+    ScriptedDevice scripted;
+    const auto buffer = scripted.command_buffer();
+    for (int i = 0; i < 3; ++i) {
+        scripted.record(*buffer, 5);
+        scripted.submit({buffer.get()}, ScriptedDevice::fence(1));
+        scripted.see(ScriptedDevice::fence(1));
+    }
+    ASSERT_EQ(scripted.stream.stats.size(), 3u);
+    const RecordingStats& stats = scripted.stream.stats.back();
+    EXPECT_EQ(stats.begun, 15u);
+    EXPECT_EQ(stats.recorded, 15u);
+    EXPECT_EQ(stats.stamps, 18u);
+    EXPECT_EQ(stats.executed_dispatches, 15u);
+    EXPECT_EQ(stats.own_submits, 0u);
+    EXPECT_FALSE(stats.final);
+}
+
+TEST(LayerHostTrack, ARunOfPollsIsOneSpanUpToTheSignalledOne) {
+    ScriptedDevice scripted;
+    Session& session = scripted.session();
+    std::thread([&] {
+        for (int64_t i = 0; i < 1000; ++i) note_unsignalled_poll(session, 1000 + 10 * i, 1005 + 10 * i);
+        record_host_call(session, HostCall::kFenceStatus, 11'000, 11'005);
+        record_host_call(session, HostCall::kQueueSubmit, 12'000, 12'500);
+    }).join();
+    const std::vector<SpanRecord> spans = scripted.stream.host_spans();
+    ASSERT_EQ(spans.size(), 2u);
+    EXPECT_EQ(scripted.stream.site_of(spans[0]).label, "vkGetFenceStatus (polling)");
+    EXPECT_EQ(spans[0].begin_ns, 1000);
+    EXPECT_EQ(spans[0].begin_ns + spans[0].duration_ns, 11'005);
+    EXPECT_EQ(scripted.stream.site_of(spans[1]).label, "vkQueueSubmit");
+    EXPECT_EQ(spans[1].duration_ns, 500);
+    EXPECT_EQ(scripted.stream.unannounced, 0u);
+    EXPECT_EQ(scripted.begun(), 0u) << "host spans are not device spans";
+}
+
+TEST(LayerHostTrack, PollsThatSawNothingEndWhereTheyLastWere) {
+    ScriptedDevice scripted;
+    Session& session = scripted.session();
+    std::thread([&] {
+        note_unsignalled_poll(session, 1000, 1005);
+        note_unsignalled_poll(session, 2000, 2005);
+        record_host_call(session, HostCall::kQueueSubmit, 9000, 9100);
+    }).join();
+    const std::vector<SpanRecord> spans = scripted.stream.host_spans();
+    ASSERT_EQ(spans.size(), 2u);
+    EXPECT_EQ(spans[0].begin_ns + spans[0].duration_ns, 2005);
+    EXPECT_EQ(spans[1].begin_ns, 9000);
+}
+
+TEST(LayerHostTrack, EachThreadHasATrackOfItsOwn) {
+    ScriptedDevice scripted;
+    Session& session = scripted.session();
+    for (int i = 0; i < 3; ++i) std::thread([&] { record_host_call(session, HostCall::kQueueSubmit, 1, 2); }).join();
+    EXPECT_EQ(scripted.stream.tracks.size(), 3u);
+}
+
+TEST(LayerNames, ANameGivenLaterIsTheOneThatIsShown) {
+    ScriptedDevice scripted;
+    const auto pipeline = FakeDriver::handle<VkPipeline>(0x123);
+    VkComputePipelineCreateInfo info{};
+    info.stage.pName = "main";
+    PipelineTable& pipelines = scripted.device().pipelines();
+    pipelines.add_compute_pipeline(pipeline, info);
+    const auto buffer = scripted.command_buffer();
+    const auto kernel_of_a_run = [&] {
+        scripted.driver.commands.clear();
+        buffer->begin({});
+        buffer->bind_compute_pipeline(pipeline);
+        scripted.command(*buffer);
+        scripted.submit({buffer.get()}, ScriptedDevice::fence(1));
+        scripted.see(ScriptedDevice::fence(1));
+        return scripted.stream.site_of(scripted.stream.device_spans().back()).kernel;
+    };
+    EXPECT_EQ(kernel_of_a_run().substr(0, 5), "main@");
+    pipelines.name_object(VK_OBJECT_TYPE_PIPELINE, 0x123, "axpy");
+    EXPECT_EQ(kernel_of_a_run(), "axpy");
+}
+
+TEST(LayerNames, FallbacksAreTheSameInEveryRunAndTellKernelsApart) {
+    const uint32_t words[] = {0x07230203, 0x00010000, 42};
+    const uint32_t other_words[] = {0x07230203, 0x00010000, 43};
+    const auto name_of = [](std::span<const uint32_t> code, const char* entry, const char* module_name) {
+        LabelTable labels;
+        PipelineTable pipelines(labels);
+        const auto module = FakeDriver::handle<VkShaderModule>(0x5);
+        VkShaderModuleCreateInfo module_info{};
+        module_info.codeSize = code.size_bytes();
+        module_info.pCode = code.data();
+        pipelines.add_module(module, module_info);
+        if (module_name != nullptr) pipelines.name_object(VK_OBJECT_TYPE_SHADER_MODULE, 0x5, module_name);
+        VkComputePipelineCreateInfo info{};
+        info.stage.module = module;
+        info.stage.pName = entry;
+        const auto pipeline = FakeDriver::handle<VkPipeline>(0x6);
+        pipelines.add_compute_pipeline(pipeline, info);
+        return *pipelines.find(pipeline)->fallback;
+    };
+    EXPECT_EQ(name_of(words, "main", nullptr), name_of(words, "main", nullptr));
+    EXPECT_NE(name_of(words, "main", nullptr), name_of(other_words, "main", nullptr));
+    EXPECT_EQ(name_of(words, "axpy", nullptr).substr(0, 5), "axpy@");
+    EXPECT_EQ(name_of(words, "main", "softmax"), "softmax");
+    EXPECT_EQ(name_of(words, "row", "softmax"), "softmax:row");
+}
+
+TEST(LayerNames, HandlesThatComeBackAreNewPipelines) {
+    LabelTable labels;
+    PipelineTable pipelines(labels);
+    const auto pipeline = FakeDriver::handle<VkPipeline>(0x6);
+    VkComputePipelineCreateInfo info{};
+    pipelines.add_compute_pipeline(pipeline, info);
+    PipelineInfo* const first = pipelines.find(pipeline);
+    EXPECT_TRUE(pipelines.any_cold());
+    pipelines.forget_pipeline(pipeline);
+    EXPECT_FALSE(pipelines.any_cold()) << "a pipeline that never ran is no reason to go on looking";
+    EXPECT_EQ(pipelines.find(pipeline), nullptr);
+    pipelines.add_compute_pipeline(pipeline, info);
+    EXPECT_NE(pipelines.find(pipeline), first);
+    EXPECT_TRUE(pipelines.first_execution(*pipelines.find(pipeline)));
+    EXPECT_FALSE(pipelines.first_execution(*pipelines.find(pipeline)));
+}
+
+}    // namespace
+}    // namespace lapwing::vulkan_layer
