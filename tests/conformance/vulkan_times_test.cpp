@@ -84,8 +84,8 @@ struct VulkanTimes : ::testing::Test {
 TEST_F(VulkanTimes, SpanOfALongDispatchIsTheTimeFromSubmitToFence) {
     const uint32_t iterations = vk->iterations_for(200'000'000);
     double best = 0;
-    // The host side includes the scheduling of busy cores: one undisturbed run of three is asked for.
-    for (int i = 0; i < 3 && best < 0.8; ++i) {
+    // The host side includes the scheduling of busy cores: one undisturbed run of five is asked for.
+    for (int i = 0; i < 5 && best < 0.8; ++i) {
         const VkCommandBuffer commands = record({iterations});
         const int64_t before = host_ns();
         vk->wait(submit(commands));
@@ -102,16 +102,21 @@ TEST_F(VulkanTimes, SpanOfALongDispatchIsTheTimeFromSubmitToFence) {
     EXPECT_EQ(ring->stats().lost.total(), 0u);
 }
 
-TEST_F(VulkanTimes, SpansFollowTheWorkOfEachDispatch) {
-    const uint32_t unit = vk->iterations_for(20'000'000);
-    const VkCommandBuffer commands = record({unit, 4 * unit, unit});
-    vk->wait(submit(commands));
-    const std::vector<SpanRecord> spans = harvest();
-    ASSERT_EQ(spans.size(), 3u);
-    EXPECT_GT(spans[1].duration_ns, spans[0].duration_ns);
-    EXPECT_GT(spans[1].duration_ns, spans[2].duration_ns);
-    for (std::size_t i = 1; i < spans.size(); ++i)
-        EXPECT_GE(spans[i].begin_ns, spans[i - 1].begin_ns + spans[i - 1].duration_ns) << "in device order";
+TEST_F(VulkanTimes, LongDispatchBetweenShortOnesHasTheTime) {
+    const uint32_t iterations = vk->iterations_for(100'000'000);
+    double best = 0;
+    for (int i = 0; i < 5 && best < 0.8; ++i) {
+        const VkCommandBuffer commands = record({1, iterations, 1});
+        const int64_t before = host_ns();
+        vk->wait(submit(commands));
+        const int64_t after = host_ns();
+        const std::vector<SpanRecord> spans = harvest();
+        ASSERT_EQ(spans.size(), 3u);
+        for (std::size_t k = 1; k < spans.size(); ++k)
+            EXPECT_GE(spans[k].begin_ns + 1, spans[k - 1].begin_ns + spans[k - 1].duration_ns) << "in device order";
+        best = std::max(best, static_cast<double>(spans[1].duration_ns) / static_cast<double>(after - before));
+    }
+    EXPECT_GE(best, 0.8);
 }
 
 // field-cases B20: TornadoVM#1024, llama.cpp's Vulkan logger (harvesting blocks).
@@ -166,13 +171,13 @@ TEST_F(VulkanTimes, TimelineSemaphoreTellsCompletionAsAFenceDoes) {
 
 TEST_F(VulkanTimes, ManyRecordingsInFlightAllComeBackInOrder) {
     std::vector<VkFence> fences;
-    for (int i = 0; i < 100; ++i) fences.push_back(submit(record({1, 2, 3, 4, 5})));
+    for (int i = 0; i < 50; ++i) fences.push_back(submit(record({1, 2, 3, 4})));
     for (const VkFence fence : fences) {
         vk->wait(fence);
         backend->release_fence(fence);
     }
     const std::vector<SpanRecord> spans = harvest();
-    ASSERT_EQ(spans.size(), 500u);
+    ASSERT_EQ(spans.size(), 200u);
     for (std::size_t i = 1; i < spans.size(); ++i)
         ASSERT_GE(spans[i].begin_ns, spans[i - 1].begin_ns + spans[i - 1].duration_ns) << i;
     EXPECT_EQ(ring->stats().lost.total(), 0u);
@@ -181,7 +186,7 @@ TEST_F(VulkanTimes, ManyRecordingsInFlightAllComeBackInOrder) {
 
 TEST_F(VulkanTimes, QueriesAndSlotsAreUsedAgainWithoutOldResults) {
     int64_t earliest = 0;
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 100; ++i) {
         vk->wait(submit(record({1, 1})));
         for (const SpanRecord& span : harvest()) {
             ASSERT_GE(span.begin_ns, earliest) << "recording " << i;
@@ -190,7 +195,7 @@ TEST_F(VulkanTimes, QueriesAndSlotsAreUsedAgainWithoutOldResults) {
         // Where the driver does not pair the clocks, each harvest may move the alignment within its uncertainty.
         earliest -= ring->info(0).clock.uncertainty_ns.value_or(0);
     }
-    EXPECT_EQ(ring->stats().recorded, 400u);
+    EXPECT_EQ(ring->stats().recorded, 200u);
     EXPECT_EQ(backend->stats().query_pools, 1u);
 }
 
@@ -276,10 +281,10 @@ TEST_F(VulkanTimes, ValidationLayerHasNothingToSay) {
         auto other = vk->make_backend({.prefer_host_reset = host_reset});
         auto stream = other->open_queue(vk->family()).value();
         ASSERT_TRUE(other->reserve(0, 400));
-        for (int round = 0; round < 4; ++round) {
+        for (int round = 0; round < 2; ++round) {
             const VkCommandBuffer commands = vk->begin_commands();
-            ASSERT_TRUE(other->begin_commands(stream, commands, 300).ok());
-            for (uint32_t slot = 0; slot < 150; ++slot) {    // across chunks, and only in part
+            ASSERT_TRUE(other->begin_commands(stream, commands, 200).ok());
+            for (uint32_t slot = 0; slot < 70; ++slot) {    // across chunks, and only in part
                 ASSERT_TRUE(other->mark(stream, slot));
                 vk->dispatch(commands, 1);
             }
@@ -290,7 +295,7 @@ TEST_F(VulkanTimes, ValidationLayerHasNothingToSay) {
             other->submitted(stream, {.fence = fence});
             vk->wait(fence);
             std::array<Stamp, 1> out;
-            other->poll(std::array{149u}, out);
+            other->poll(std::array{69u}, out);
             EXPECT_EQ(out[0].state, StampState::kReady);
         }
         vk->wait(submit(record({1, 2, 3})));

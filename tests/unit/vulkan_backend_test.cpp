@@ -103,6 +103,14 @@ TEST_F(VulkanBackendTest, AnyNonZeroAvailabilityIsReady) {
     EXPECT_EQ(poll(0).state, StampState::kReady);
 }
 
+TEST_F(VulkanBackendTest, CopiesAreMadeVisibleToTheHost) {
+    open();
+    record(kCommands, {0, 1});
+    ASSERT_GE(driver.commands[kCommands].size(), 2u);
+    EXPECT_EQ(driver.commands[kCommands].rbegin()[1].kind, FakeCommand::Kind::kCopy);
+    EXPECT_EQ(driver.commands[kCommands].back().kind, FakeCommand::Kind::kBarrier);
+}
+
 TEST_F(VulkanBackendTest, CompleteWorkWithoutAResultHasFailedAndIsNotZero) {
     open();
     driver.writes_results = false;
@@ -256,6 +264,18 @@ TEST_F(VulkanBackendTest, LongRecordingSpansSeveralPoolsAndKeepsItsOrder) {
     }
 }
 
+TEST_F(VulkanBackendTest, OnlyWrittenQueriesAreCopied) {
+    open();
+    for (int i = 0; i < 4; ++i) record(FakeDriver::handle<VkCommandBuffer>(0x1000 + 0x10 * i), {0});
+    // The rest of the first pool and the beginning of the second one, and a single mark.
+    ASSERT_TRUE(backend->begin_commands(queue, kCommands, 5000).ok());
+    EXPECT_TRUE(backend->mark(queue, 1));
+    backend->end_commands(queue);
+    EXPECT_EQ(backend->stats().query_pools, 2u);
+    EXPECT_EQ(count(kCommands, FakeCommand::Kind::kReset), 2u);
+    EXPECT_EQ(count(kCommands, FakeCommand::Kind::kCopy), 1u);
+}
+
 // field-cases B5: ByroRedux#1478, dive#746.
 TEST_F(VulkanBackendTest, HostResetIsUsedOnlyWhereTheFeatureIsEnabled) {
     open({.prefer_host_reset = true});
@@ -362,13 +382,14 @@ TEST_F(VulkanBackendTest, RefusedPoolOrMemoryIsAnErrorAndLeavesTheCommandsAlone)
     EXPECT_EQ(begun.error().driver_code, VK_ERROR_OUT_OF_DEVICE_MEMORY);
     driver.create_query_pool_result = VK_SUCCESS;
     driver.allocate_memory_result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    begun = backend->begin_commands(queue, kCommands, 4);
+    for (int i = 0; i < 100; ++i) begun = backend->begin_commands(queue, kCommands, 4);
     EXPECT_EQ(begun.error().code, Errc::kDriver);
     EXPECT_FALSE(backend->mark(queue, 0));
     EXPECT_TRUE(driver.commands[kCommands].empty());
     driver.allocate_memory_result = VK_SUCCESS;
     EXPECT_TRUE(backend->begin_commands(queue, kCommands, 4).ok());
     backend->end_commands(queue);
+    EXPECT_EQ(backend->stats().query_pools, 1u) << "refusals kept queries";
 }
 
 TEST_F(VulkanBackendTest, MissingDriverFunctionIsNamed) {

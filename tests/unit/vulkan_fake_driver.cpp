@@ -4,8 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 namespace lapwing::testing {
 namespace {
@@ -77,6 +79,7 @@ VkResult VKAPI_CALL GetPhysicalDeviceCalibrateableTimeDomainsEXT(VkPhysicalDevic
 VkResult VKAPI_CALL GetCalibratedTimestampsEXT(VkDevice, uint32_t count, const VkCalibratedTimestampInfoEXT* infos,
                                                uint64_t* times, uint64_t* deviation) {
     FakeDriver& d = driver("GetCalibratedTimestampsEXT");
+    std::this_thread::sleep_for(std::chrono::nanoseconds(d.calibrate_takes_ns));
     for (uint32_t i = 0; i < count; ++i) {
         timespec now{};
         clock_gettime(CLOCK_MONOTONIC, &now);

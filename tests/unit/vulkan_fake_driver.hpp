@@ -40,6 +40,7 @@ struct FakeDriver {
     std::vector<VkQueueFamilyProperties> families;    ///< starts with one of graphics, compute and transfer, 36 bits
     std::vector<VkTimeDomainEXT> domains{VK_TIME_DOMAIN_DEVICE_EXT, VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT};
     int64_t host_time_error_ns = 0;    ///< added to what calibrated timestamps say about the host clock
+    int64_t calibrate_takes_ns = 0;    ///< how long a reading of both clocks takes
     VkResult calibrate_result = VK_SUCCESS;
     VkResult create_query_pool_result = VK_SUCCESS;
     VkResult allocate_memory_result = VK_SUCCESS;
