@@ -1,6 +1,6 @@
-// VK_LAYER_LAPWING_TEST_rude: does what a timing layer must never do, so that a test can show that the shims would see
-// it. After every submit it waits for the queue (RUDE=wait), or reads a result while the device is busy (RUDE=read);
-// with RUDE unset it does nothing.
+// VK_LAYER_LAPWING_TEST_rude: does what a timing layer must never do, so that tests can show that the witnesses would
+// see it. After every submit it waits for the queue (RUDE=wait), reads a result while the device is busy (RUDE=read),
+// or does that in a way that validation below must notice (RUDE=invalid). With RUDE unset it does nothing.
 #include <cstdlib>
 #include <string_view>
 
@@ -50,10 +50,11 @@ VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const
     const char* const setting = std::getenv("RUDE");
     const std::string_view rude = setting != nullptr ? setting : "";
     uint64_t value = 0;
+    // A stride that is no multiple of 8 is invalid for 64-bit results, and harmless for one.
+    const VkDeviceSize stride = rude == "invalid" ? 4 : 8;
     if (rude == "wait") state.QueueWaitIdle(queue);
-    if (rude == "read")
-        state.GetQueryPoolResults(state.handle, state.pool, 0, 1, sizeof value, &value, sizeof value,
-                                  VK_QUERY_RESULT_64_BIT);
+    if (rude == "read" || rude == "invalid")
+        state.GetQueryPoolResults(state.handle, state.pool, 0, 1, sizeof value, &value, stride, VK_QUERY_RESULT_64_BIT);
     return result;
 }
 

@@ -16,17 +16,24 @@
 namespace fakes {
 namespace {
 
-#define SHAPED_FUNCTIONS(X)                                                                                          \
-    X(GetQueryPoolResults, get_query_pool_results)                                                                   \
-    X(CreateQueryPool, create_query_pool)                                                                            \
-    X(DestroyQueryPool, destroy_query_pool)                                                                          \
-    X(CmdCopyQueryPoolResults, cmd_copy_query_pool_results) X(GetCalibratedTimestampsEXT, get_calibrated_timestamps) \
-        X(AllocateMemory, allocate_memory) X(FreeMemory, free_memory) X(MapMemory, map_memory)                       \
-            X(UnmapMemory, unmap_memory) X(BindBufferMemory, bind_buffer_memory)                                     \
-                X(BindBufferMemory2, bind_buffer_memory2) X(DestroyBuffer, destroy_buffer)                           \
-                    X(BeginCommandBuffer, begin_command_buffer) X(ResetCommandBuffer, reset_command_buffer)          \
-                        X(CmdExecuteCommands, cmd_execute_commands) X(QueueSubmit, queue_submit)                     \
-                            X(QueueSubmit2, queue_submit2)
+#define SHAPED_FUNCTIONS(X)                                  \
+    X(GetQueryPoolResults, get_query_pool_results)           \
+    X(CreateQueryPool, create_query_pool)                    \
+    X(DestroyQueryPool, destroy_query_pool)                  \
+    X(CmdCopyQueryPoolResults, cmd_copy_query_pool_results)  \
+    X(GetCalibratedTimestampsEXT, get_calibrated_timestamps) \
+    X(AllocateMemory, allocate_memory)                       \
+    X(FreeMemory, free_memory)                               \
+    X(MapMemory, map_memory)                                 \
+    X(UnmapMemory, unmap_memory)                             \
+    X(BindBufferMemory, bind_buffer_memory)                  \
+    X(BindBufferMemory2, bind_buffer_memory2)                \
+    X(DestroyBuffer, destroy_buffer)                         \
+    X(BeginCommandBuffer, begin_command_buffer)              \
+    X(ResetCommandBuffer, reset_command_buffer)              \
+    X(CmdExecuteCommands, cmd_execute_commands)              \
+    X(QueueSubmit, queue_submit)                             \
+    X(QueueSubmit2, queue_submit2)
 
 #define SHAPED_DEVICE_QUERIES(X)                                     \
     X(GetPhysicalDeviceProperties, get_properties)                   \

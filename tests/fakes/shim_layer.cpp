@@ -29,21 +29,56 @@
 namespace fakes {
 namespace {
 
-#define TIMED_FUNCTIONS(X)                                                                                             \
-    X(WaitForFences)                                                                                                   \
-    X(WaitSemaphores)                                                                                                  \
-    X(QueueWaitIdle)                                                                                                   \
-    X(DeviceWaitIdle) X(GetQueryPoolResults) X(GetFenceStatus) X(ResetFences) X(CreateFence) X(DestroyFence)           \
-        X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(SignalSemaphore) X(GetEventStatus)        \
-            X(QueueSubmit) X(QueueSubmit2) X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandBuffer)             \
-                X(CreateCommandPool) X(ResetCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)               \
-                    X(FreeCommandBuffers) X(CreateQueryPool) X(DestroyQueryPool) X(ResetQueryPool)                     \
-                        X(CmdResetQueryPool) X(CmdWriteTimestamp) X(CmdWriteTimestamp2) X(CmdCopyQueryPoolResults)     \
-                            X(CmdDispatch) X(CmdDispatchBase) X(CmdDispatchIndirect) X(CmdCopyBuffer) X(CmdFillBuffer) \
-                                X(CmdUpdateBuffer) X(CmdBindPipeline) X(CmdPipelineBarrier) X(CmdPipelineBarrier2)     \
-                                    X(CmdExecuteCommands) X(CreateComputePipelines) X(AllocateMemory) X(FreeMemory)    \
-                                        X(MapMemory) X(UnmapMemory) X(CreateBuffer) X(DestroyBuffer)                   \
-                                            X(GetCalibratedTimestampsEXT)
+#define TIMED_FUNCTIONS(X)      \
+    X(WaitForFences)            \
+    X(WaitSemaphores)           \
+    X(QueueWaitIdle)            \
+    X(DeviceWaitIdle)           \
+    X(GetQueryPoolResults)      \
+    X(GetFenceStatus)           \
+    X(ResetFences)              \
+    X(CreateFence)              \
+    X(DestroyFence)             \
+    X(CreateSemaphore)          \
+    X(DestroySemaphore)         \
+    X(GetSemaphoreCounterValue) \
+    X(SignalSemaphore)          \
+    X(GetEventStatus)           \
+    X(QueueSubmit)              \
+    X(QueueSubmit2)             \
+    X(BeginCommandBuffer)       \
+    X(EndCommandBuffer)         \
+    X(ResetCommandBuffer)       \
+    X(CreateCommandPool)        \
+    X(ResetCommandPool)         \
+    X(DestroyCommandPool)       \
+    X(AllocateCommandBuffers)   \
+    X(FreeCommandBuffers)       \
+    X(CreateQueryPool)          \
+    X(DestroyQueryPool)         \
+    X(ResetQueryPool)           \
+    X(CmdResetQueryPool)        \
+    X(CmdWriteTimestamp)        \
+    X(CmdWriteTimestamp2)       \
+    X(CmdCopyQueryPoolResults)  \
+    X(CmdDispatch)              \
+    X(CmdDispatchBase)          \
+    X(CmdDispatchIndirect)      \
+    X(CmdCopyBuffer)            \
+    X(CmdFillBuffer)            \
+    X(CmdUpdateBuffer)          \
+    X(CmdBindPipeline)          \
+    X(CmdPipelineBarrier)       \
+    X(CmdPipelineBarrier2)      \
+    X(CmdExecuteCommands)       \
+    X(CreateComputePipelines)   \
+    X(AllocateMemory)           \
+    X(FreeMemory)               \
+    X(MapMemory)                \
+    X(UnmapMemory)              \
+    X(CreateBuffer)             \
+    X(DestroyBuffer)            \
+    X(GetCalibratedTimestampsEXT)
 
 enum Function : std::size_t {
 #define ENUMERATOR(name) k##name,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every dispatch, copy and fill that a program executes becomes one span, under its own name, or a counted loss."""
-from vulkan_product import BELOW, ABOVE, COUNT, VALIDATION, VulkanTest, main
+from vulkan_product import ABOVE, BELOW, COUNT, RUDE, VALIDATION, VulkanTest, main
 
 
 class Spans(VulkanTest):
@@ -90,13 +90,13 @@ class Lives(VulkanTest):
 class Validation(VulkanTest):
     """Khronos validation, below Lapwing, finds no fault with what reaches the driver."""
 
-    def messages(self, measure, *command):
+    def messages(self, measure, *command, **env):
         log = self.folder / "validation.log"
         settings = self.folder / "vk_layer_settings.txt"
         settings.write_text("khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
                             "khronos_validation.report_flags = error,warn\n"
                             f"khronos_validation.log_filename = {log}\n")
-        run = measure(*command, env={"VK_LAYER_SETTINGS_PATH": str(settings), "VK_LOADER_DEBUG": "layer"})
+        run = measure(*command, env={"VK_LAYER_SETTINGS_PATH": str(settings), "VK_LOADER_DEBUG": "layer", **env})
         if VALIDATION not in run.stderr:
             self.skipTest("the Khronos validation layer is not installed (vulkan-validationlayers)")
         return log.read_text() if log.exists() else run.stdout
@@ -104,10 +104,10 @@ class Validation(VulkanTest):
     def measured_messages(self, *command):
         return self.messages(lambda *words, **more: self.measure(*words, below=[VALIDATION, COUNT], **more), *command)
 
-    def test_sees_the_programs_own_mistake(self):
-        text = self.messages(lambda *words, **more: self.run_plain(*words, layers=[VALIDATION], **more),
-                             self.program("vk_run"), "misuse")
-        self.assertIn("VUID-vkCmdFillBuffer-dstOffset", text)
+    def test_sees_what_a_layer_does_wrong(self):
+        text = self.messages(lambda *words, **more: self.run_plain(*words, layers=[RUDE, VALIDATION], **more),
+                             self.program("vk_run"), "resubmit", RUDE="invalid")
+        self.assertIn("VUID-vkGetQueryPoolResults", text)
 
     def test_is_silent_about_every_life(self):
         self.assertNotIn("VUID", self.measured_messages(self.program("vk_life")))

@@ -54,10 +54,12 @@ class Times(VulkanTest):
         self.assert_a_true_interval(span_ns, intervals_ns, 52.083)
         self.assert_all_measured(run, run.said["dispatches"])
 
-    def test_results_that_come_late_are_still_measured(self):
-        run, span_ns, intervals_ns = self.shaped(SHAPE_NOT_READY="10")
-        self.assert_a_true_interval(span_ns, intervals_ns, 52.083)
-        self.assert_all_measured(run, run.said["dispatches"])
+    def test_results_that_do_not_come_are_lost_and_not_guessed(self):
+        run = self.measure(self.program("vk_run"), "burn", "--ms", "20", below=[SHAPE], env={"SHAPE_NOT_READY": "1000"})
+        report = run.report()
+        self.assertEqual((report["spans"], report["total_ns"], report["rows"]), (0, 0, []))
+        self.assertEqual(report["lost"]["total"], run.said["dispatches"])
+        self.assertLessEqual(set(report["lost"]["by_reason"]), {"abandoned", "driver_error"})
 
 
 if __name__ == "__main__":

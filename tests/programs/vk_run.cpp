@@ -7,7 +7,6 @@
 //   neversubmit            --rounds command buffers of 10 dispatches recorded, one of 3 submitted
 //   exit-without-destroy   --rounds dispatches seen complete, then exit() with every object alive
 //   exit-while-busy        --rounds dispatches seen complete, 10 more submitted, then exit()
-//   misuse                 records one invalid command and submits nothing: what validation must notice
 //   nothing                opens Vulkan and submits nothing; exit code 3
 #include "vk_run.hpp"
 
@@ -62,16 +61,6 @@ int run_neversubmit(unsigned rounds) {
     return 0;
 }
 
-int run_misuse() {
-    VulkanDevice device;
-    const VkCommandBuffer commands = device.make_commands(device.make_pool());
-    device.begin(commands);
-    vkCmdFillBuffer(commands, device.values(), 2, 4, 0);    // the offset is no multiple of 4
-    device.end(commands);
-    std::puts("{\"dispatches\":0}");
-    return 0;
-}
-
 [[noreturn]] void run_exit(unsigned rounds, bool busy) {
     VulkanDevice device;    // exit() does not destroy it
     const VkPipeline pipeline = device.make_pipeline("add_f32");
@@ -101,7 +90,6 @@ int run(std::string_view mode, double ms, unsigned rounds) {
     if (mode == "neversubmit") return run_neversubmit(rounds);
     if (mode == "exit-without-destroy") run_exit(rounds, false);
     if (mode == "exit-while-busy") run_exit(rounds, true);
-    if (mode == "misuse") return run_misuse();
     if (mode == "nothing") {
         const VulkanDevice device;
         std::puts("{\"dispatches\":0}");
