@@ -17,7 +17,7 @@
 //         void finish();                          // returns when all that was submitted is complete
 //
 //         static constexpr bool kCanWithhold;     // whether stamps are certain to be pending before finish()
-//         static constexpr uint32_t kMaxMarks;    // marks that fit between begin() and submit()
+//         static constexpr uint32_t kMaxMarks;    // marks that fit between begin() and submit(); >= 32
 //         uint64_t blocking_calls() const;        // calls that wait for the device, made by the backend so far
 //     };
 //     INSTANTIATE_TYPED_TEST_SUITE_P(Mine, BackendSuite, MyHarness);
@@ -44,6 +44,7 @@ protected:
     using BackendType = typename Harness::BackendType;
     static constexpr TrackId kTrack = 5;
     static_assert(Backend<BackendType>);
+    static_assert(Harness::kMaxMarks >= 32, "the tests mark up to 24 times between begin() and submit()");
 
     void SetUp() override {
         set_level(Level::kKernel);
