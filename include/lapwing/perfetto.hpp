@@ -1,6 +1,7 @@
 // Recordings as Perfetto traces: append-only writing, tolerant reading.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,19 +13,23 @@ namespace lapwing {
 
 /// How a recording is written.
 struct PerfettoWriterOptions {
-    std::size_t buffer_bytes = 256 * 1024;    ///< raw bytes a track may hold back before they are written; >= 4096
-    uint32_t max_lanes = 64;                  ///< lanes a queue's overlapping spans may be spread to; 1..255
+    std::size_t buffer_bytes = 256 * 1024;    ///< raw bytes a lane may hold back before they are written; >= 4096
+    uint32_t max_lanes = 64;                  ///< lanes a track's overlapping spans may be spread to; 1..255
 };
 
 /// Opens `path` for writing (created or truncated) as a sink that appends a Perfetto trace.
-/// Shape:   each track is a packet sequence of slices; what a slice is (`Site`) is described once, in a packet viewers
-/// ignore.
+/// Shape:   each lane of a track is a packet sequence of slices that do not overlap; what a slice is (`Site`) is
+///          described once, in a packet viewers ignore. A span that no lane can hold, because more than `max_lanes`
+///          overlap or its times are no slice, is kept as Lapwing's own data: read back, not shown by viewers. Host
+///          spans handed over in one call nest on one lane. Names in slices are valid UTF-8 (U+FFFD for what is not);
+///          `Site` keeps the raw bytes. docs/FILE_FORMAT.md has the details.
 ///          At any moment a prefix of the file is a valid trace; what is held back is written by close(), by stats()
 ///          and when a buffer is full.
-/// Errors:  kUnwritable naming the path and the remedy. When the disk fills while writing, the file is cut back to its
-/// last
-///          whole packet, the error is kept, and further spans are refused.
-/// Cost:    cold: about 10 ns and 26 bytes a span.
+/// Errors:  kInvalidArgument naming the option; kUnwritable naming the path and the remedy, also where another
+///          recording is being written to it. When the disk fills while writing, the file is cut back to its last whole
+///          packet, the error is kept, and further spans are refused. In a forked child everything is refused.
+/// Cost:    cold: about 10 ns and 26 bytes a span (27 where the site's number is above 127, 28 above 126 lanes).
+///          Memory: at most `buffer_bytes` a lane, 64 MiB for all of them, and the names.
 /// Threads: one at a time.
 [[nodiscard]] Result<std::unique_ptr<SpanSink>> open_perfetto_writer(const std::string& path,
                                                                      const PerfettoWriterOptions& options = {});
@@ -33,7 +38,8 @@ struct PerfettoWriterOptions {
 struct ReadSummary {
     uint64_t bytes = 0;
     uint64_t packets = 0;
-    uint64_t spans = 0;
+    uint64_t spans = 0;            ///< handed to the sink
+    uint64_t loose_spans = 0;      ///< of these, kept outside the slices: no viewer shows them
     bool torn = false;             ///< the last packet is incomplete: everything before it was read
     uint64_t torn_at = 0;          ///< byte offset of the incomplete packet
     uint64_t unclosed = 0;         ///< slices that were begun and never ended
@@ -41,9 +47,12 @@ struct ReadSummary {
 };
 
 /// Reads a recording and drives `sink` with its content, in file order; `sink.close()` is not called.
-/// Errors:  kNotFound, kUnreadable, kBadFormat (empty, not a trace, no Lapwing recording): the message names the file,
-/// the place
-///          and what to do. A torn tail is not an error.
+/// Shape:   memory is bounded by lanes and sites, not by spans. A repeated device, track or site replaces the earlier
+///          one. Names come as they were recorded and need not be valid UTF-8. Spans come before the step records that
+///          they belong to, or after them.
+/// Errors:  kNotFound, kUnreadable, kBadFormat (empty, not a trace, no Lapwing recording, damaged), kUnsupported (a
+///          newer format, compressed packets, two recordings in one file): the message names the file, the place and
+///          what to do. The sink's own first error is returned as it is. A torn tail is not an error.
 [[nodiscard]] Result<ReadSummary> read_perfetto(const std::string& path, SpanSink& sink);
 
 }    // namespace lapwing

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace lapwing::trace {
 namespace {
 
 constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kLeastBufferBytes = 512;
 constexpr uint64_t kMaxPacketBytes = 64u << 20;    // our packets are smaller than a buffer; a larger length is damage
 
 Error open_error(const std::string& path, int error) {
@@ -28,7 +30,8 @@ Error open_error(const std::string& path, int error) {
 
 }    // namespace
 
-PacketSource::PacketSource(std::string path, int fd) : path_(std::move(path)), fd_(fd), buffer_(kBufferBytes) {}
+PacketSource::PacketSource(std::string path, int fd, std::size_t buffer_bytes)
+    : path_(std::move(path)), fd_(fd), buffer_(buffer_bytes) {}
 
 PacketSource::PacketSource(PacketSource&& other) noexcept {
     *this = std::move(other);
@@ -54,9 +57,12 @@ PacketSource::~PacketSource() {
 Result<PacketSource> PacketSource::open(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) return open_error(path, errno);
-    PacketSource source(path, fd);
     struct stat info {};
-    if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
+    const bool known = ::fstat(fd, &info) == 0;
+    const bool small = known && S_ISREG(info.st_mode) && info.st_size < static_cast<off_t>(kBufferBytes);
+    PacketSource source(path, fd,
+                        small ? std::max(kLeastBufferBytes, static_cast<std::size_t>(info.st_size)) : kBufferBytes);
+    if (known && S_ISDIR(info.st_mode))
         return Error{Errc::kUnreadable, EISDIR, "'" + path + "' is a folder: give the recording (.pftrace) in it"};
     return source;
 }

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
 private:
-    PacketSource(std::string path, int fd);
+    PacketSource(std::string path, int fd, std::size_t buffer_bytes);
     [[nodiscard]] Step next_slow(std::string_view& packet);
     [[nodiscard]] bool fill(std::size_t wanted);
     [[nodiscard]] Step judge_bad_tag();

@@ -254,6 +254,7 @@ Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
         case message(own::kLooseSpan): {
             SpanRecord span;
             if (!decode(body, span)) return damaged("expected a span");
+            ++loose_spans_;
             return add(span);
         }
         default:
@@ -346,6 +347,7 @@ Status RecordingReader::told(Status status) {
 Status RecordingReader::finish(ReadSummary& summary) {
     Status status = sink_failed_ ? Status() : hand_over();
     summary.spans = spans_;
+    summary.loose_spans = loose_spans_;
     summary.unknown_sites = unknown_sites_;
     for (const auto& [id, state] : sequences_) summary.unclosed += state.open.size();
     return status;

@@ -75,6 +75,7 @@ private:
     bool sink_failed_ = false;
     bool recording_seen_ = false;
     uint64_t spans_ = 0;
+    uint64_t loose_spans_ = 0;
     uint64_t unknown_sites_ = 0;
     std::vector<SpanRecord> batch_;
     std::unordered_map<uint32_t, Sequence> sequences_;

@@ -256,14 +256,21 @@ Lane* PerfettoWriter::add_lane(Track& track, int64_t first_ns) {
     return &lane;
 }
 
-void PerfettoWriter::describe_lane(Track& track, std::size_t index) {
-    const uint64_t uuid = track.lanes[index]->track_uuid();
-    std::string name = track.info.name;
-    if (track.info.kind == TrackKind::kDeviceQueue) {
+// The name that viewers show for a track; they merge tracks of one name, so a second one gets its number.
+std::string PerfettoWriter::shown_name(const TrackInfo& track) {
+    std::string name = track.name;
+    if (track.kind == TrackKind::kDeviceQueue) {
         name = "GPU " + name;
-        const auto device = devices_.find(track.info.device);
+        const auto device = devices_.find(track.device);
         if (device != devices_.end()) name += " (" + device->second.name + ")";
     }
+    const auto owner = shown_names_.emplace(name, track.id).first;
+    return owner->second == track.id ? name : name + " #" + std::to_string(track.id);
+}
+
+void PerfettoWriter::describe_lane(Track& track, std::size_t index) {
+    const uint64_t uuid = track.lanes[index]->track_uuid();
+    const std::string name = shown_name(track.info);
     if (index != 0) return append_meta(track_packet(uuid, process_uuid_, name + " lane " + std::to_string(index + 1)));
     // Two tracks with one thread id would be merged into one by viewers.
     if (track.thread_id == 0 && track.info.kind == TrackKind::kHostThread) {

@@ -52,6 +52,7 @@ private:
     Lane* add_lane(Track& track, int64_t first_ns);
     Lane* host_lane(Track& track, const SpanRecord& span);
     void close_until(Lane& lane, int64_t at_ns);
+    std::string shown_name(const TrackInfo& track);
     void describe_lane(Track& track, std::size_t index);
     void prepare(Lane& lane, const SpanRecord& span);
 
@@ -79,6 +80,7 @@ private:
     std::vector<Track*> batched_;                   // host tracks with a batch in the current call
     std::unordered_map<uint32_t, DeviceInfo> devices_;
     std::unordered_map<SiteId, std::string> site_names_;
+    std::unordered_map<std::string, TrackId> shown_names_;
     std::unordered_set<int32_t> thread_ids_;
     std::vector<StepTrack> step_tracks_;
 };

@@ -17,6 +17,7 @@ void SpanQueue::add(std::span<const SpanRecord> spans) {
 }
 
 void SpanQueue::add(Event event) {
+    if (std::holds_alternative<StepRecord>(event)) ++steps_;
     events_.push_back({spans_, std::move(event)});
 }
 

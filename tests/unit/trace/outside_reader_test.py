@@ -118,6 +118,7 @@ class Viewer:
         else:
             assert clock == 3, clock
             at = packet[8]
+        assert at < 2**63, "a delta that goes backwards"
         name = None
         if event[9] == 1:
             name = event[23].decode("utf-8") if 23 in event else sequence["names"][event[10]]
@@ -166,10 +167,10 @@ class OutsideReader(unittest.TestCase):
             with self.subTest(seed=seed):
                 _, data, expected = self.write(seed)
                 viewer = Viewer(data)
-                names = collections.defaultdict(lambda: [0, 0])
+                names = collections.defaultdict(lambda: [0, 0, 0])
                 tracks = collections.Counter()
                 steps = 0
-                for track, name, _, duration in viewer.slices():
+                for track, name, begin, duration in viewer.slices():
                     track = re.sub(r" lane \d+$", "", track)
                     if track == "steps":
                         steps += 1
@@ -177,25 +178,31 @@ class OutsideReader(unittest.TestCase):
                         continue
                     names[name][0] += 1
                     names[name][1] += duration
+                    names[name][2] += begin
                     tracks[track] += 1
                 gpu = {i: n if n.startswith("thread") else f"GPU {n} (llvmpipe (LLVM 15))" for i, n in viewer.track_names.items()}
                 for span in viewer.loose:
                     name = viewer.sites[span[2]] if 2 in span else "unknown"
                     names[name][0] += 1
                     names[name][1] += span.get(4, 0)
+                    names[name][2] += span.get(3, 0)
                     tracks[gpu[span[1]]] += 1
-                want_names = collections.defaultdict(lambda: [0, 0])
+                want_names = collections.defaultdict(lambda: [0, 0, 0])
                 for kind, *values in expected:
                     if kind == "site":
                         name = bytes.fromhex(values[0]).decode("utf-8", errors="replace")
                         want_names[name][0] += int(values[1])
                         want_names[name][1] += int(values[2])
+                        want_names[name][2] += int(values[3])
+                for sums in (names, want_names):
+                    for row in sums.values():
+                        row[2] %= 2**64
                 self.assertEqual(dict(names), dict(want_names))
                 want_tracks = {bytes.fromhex(v[0]).decode(): int(v[1]) for k, *v in expected if k == "track"}
                 self.assertEqual(dict(tracks), {name: count for name, count in want_tracks.items() if count})
                 count, total, want_steps = map(int, expected[-1][1:])
-                self.assertEqual(sum(n for n, _ in names.values()), count)
-                self.assertEqual(sum(ns for _, ns in names.values()), total)
+                self.assertEqual(sum(n for n, _, _ in names.values()), count)
+                self.assertEqual(sum(ns for _, ns, _ in names.values()), total)
                 self.assertEqual(steps, want_steps)
                 if seed % 4 != 1:
                     self.assertLess(len(viewer.loose), count // 20)

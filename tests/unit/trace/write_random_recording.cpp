@@ -1,5 +1,5 @@
 // write_random_recording OUT SEED: writes a seeded recording and prints what an outside reader must find in it.
-//   site HEX_NAME COUNT TOTAL_NS     by the name that viewers show, raw bytes as hex; only device and host slices
+//   site HEX_NAME COUNT TOTAL_NS BEGINS_NS     by the name that viewers show, raw bytes as hex; begins modulo 2^64
 //   track HEX_NAME COUNT
 //   spans COUNT TOTAL_NS STEPS
 #include <cinttypes>
@@ -25,6 +25,7 @@ std::string hex(std::string_view bytes) {
 struct Sum {
     uint64_t count = 0;
     int64_t total_ns = 0;
+    uint64_t begins_ns = 0;    // modulo 2^64
 };
 
 }    // namespace
@@ -51,10 +52,12 @@ int main(int argc, char** argv) {
         for (Sum* sum : {&names[name_of[span.site]], &tracks[span.track], &all}) {
             ++sum->count;
             sum->total_ns += span.duration_ns;
+            sum->begins_ns += static_cast<uint64_t>(span.begin_ns);
         }
     }
     for (const auto& [name, sum] : names)
-        std::printf("site %s %" PRIu64 " %" PRId64 "\n", hex(name).c_str(), sum.count, sum.total_ns);
+        std::printf("site %s %" PRIu64 " %" PRId64 " %" PRIu64 "\n", hex(name).c_str(), sum.count, sum.total_ns,
+                    sum.begins_ns);
     for (const TrackInfo& track : recording.tracks) {
         const std::string name = track.kind == TrackKind::kHostThread
                                      ? track.name

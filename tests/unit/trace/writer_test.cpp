@@ -104,7 +104,9 @@ TEST_F(Writer, SpansBeyondTheLastLaneAreKeptOutsideTheSlices) {
     for (int i = 0; i < 10; ++i) spans.push_back(span_of(1, 1000 + i, 5000, 1, 7));
     ASSERT_TRUE(writer->spans(spans).ok());
     ASSERT_TRUE(writer->close().ok());
-    EXPECT_EQ(read().spans, 10u);
+    const ReadSummary summary = read();
+    EXPECT_EQ(summary.spans, 10u);
+    EXPECT_EQ(summary.loose_spans, 8u);
     EXPECT_EQ(keys(sink.all), keys(spans));
     EXPECT_THAT(file.content(), Not(HasSubstr("lane 3")));
 }
@@ -120,6 +122,24 @@ TEST_F(Writer, LateSpansBeforeAllOthersStayOnTheirLane) {
     EXPECT_THAT(file.content(), Not(HasSubstr("lane 2")));
 }
 
+// Viewers order equal timestamps by their place in the file: a late slice that ends where the first one begins would be
+// closed in its stead.
+TEST_F(Writer, LateSpansThatTouchOrOverlapAnotherGoToALaneOfTheirOwn) {
+    auto writer = open();
+    const std::vector<SpanRecord> touching{span_of(1, 1000, 10, 1), span_of(1, 900, 100, 2)};
+    ASSERT_TRUE(writer->spans(touching).ok());
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_THAT(file.content(), HasSubstr("lane 2"));
+
+    writer = open();
+    const std::vector<SpanRecord> overlapping{span_of(1, 1000, 10, 1), span_of(1, 500, 100, 2),
+                                              span_of(1, 550, 100, 3)};
+    ASSERT_TRUE(writer->spans(overlapping).ok());
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_THAT(file.content(), HasSubstr("lane 2"));
+    EXPECT_THAT(file.content(), Not(HasSubstr("lane 3")));
+}
+
 TEST_F(Writer, SpansWhoseTimesAreNoSliceAreKept) {
     auto writer = open();
     const std::vector<SpanRecord> spans{span_of(1, -5, 3, 1), span_of(1, 10, -3, 1), span_of(1, INT64_MAX - 1, 5, 1),
@@ -132,11 +152,12 @@ TEST_F(Writer, SpansWhoseTimesAreNoSliceAreKept) {
 
 TEST_F(Writer, HostScopesOfOneBatchNestOnOneTrack) {
     auto writer = open();
-    const std::vector<SpanRecord> spans{span_of(2, 200, 50, 3), span_of(2, 250, 0, 4), span_of(2, 150, 200, 2),
-                                        span_of(2, 100, 400, 1), span_of(2, 600, 10, 5)};
+    const std::vector<SpanRecord> spans{span_of(2, 200, 50, 3),  span_of(2, 250, 0, 4),  span_of(2, 150, 200, 2),
+                                        span_of(2, 100, 400, 1), span_of(2, 600, 10, 5), span_of(2, 700, 50, 6),
+                                        span_of(2, 700, 90, 7)};
     ASSERT_TRUE(writer->spans(spans).ok());
     ASSERT_TRUE(writer->close().ok());
-    EXPECT_EQ(read().spans, 5u);
+    EXPECT_EQ(read().spans, 7u);
     EXPECT_EQ(keys(sink.all), keys(spans));
     EXPECT_THAT(file.content(), Not(HasSubstr("lane 2")));
 }
@@ -152,6 +173,36 @@ TEST_F(Writer, SpansOfUnknownTracksAndSitesAreKeptUnderStandInNames) {
     EXPECT_EQ(keys(sink.all), keys(spans));
     EXPECT_EQ(sink.sites[4000].op, "site 4000");
     EXPECT_THAT(file.content(), HasSubstr("track 9"));
+}
+
+TEST_F(Writer, StepsThatOverlapAreSlicesOfTwoTracksAndNotSpans) {
+    auto writer = open();
+    for (const auto& [begin, end] : {std::pair{100, 300}, std::pair{200, 400}, std::pair{300, 500}})
+        ASSERT_TRUE(writer->step({uint32_t(begin / 100), begin, end, 1, true}).ok());
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_EQ(read().spans, 0u);
+    EXPECT_EQ(sink.steps.size(), 3u);
+    EXPECT_THAT(file.content(), HasSubstr("steps lane 2"));
+    EXPECT_THAT(file.content(), Not(HasSubstr("steps lane 3")));
+}
+
+// perfetto#452: tracks of one name or one thread id are merged into one by viewers. [field case C12]
+TEST_F(Writer, TracksOfOneNameAreToldApart) {
+    auto writer = open();
+    ASSERT_TRUE(writer->device({2, "sim", "toy gpu", "", {}}).ok());
+    ASSERT_TRUE(writer->track({3, TrackKind::kDeviceQueue, 2, "queue 0"}).ok());
+    ASSERT_TRUE(writer->track({4, TrackKind::kHostThread, 0, "thread 77"}).ok());
+    std::vector<SpanRecord> spans;
+    for (TrackId track = 1; track <= 4; ++track) spans.push_back(span_of(track, 100, 50, 1));
+    ASSERT_TRUE(writer->spans(spans).ok());
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_EQ(read().spans, 4u);
+    EXPECT_EQ(sink.tracks[3].name, "queue 0");
+    const std::string bytes = file.content();
+    EXPECT_THAT(bytes, HasSubstr("GPU queue 0 (toy gpu) #3"));
+    EXPECT_THAT(bytes, HasSubstr("thread 77 #4"));
+    EXPECT_EQ(bytes.find("\x08\xe7\x24\x10\x4d"), bytes.rfind("\x08\xe7\x24\x10\x4d"));    // one {pid 4711, tid 77}
+    EXPECT_NE(bytes.find("\x08\xe7\x24\x10\x4d"), std::string::npos);
 }
 
 TEST_F(Writer, ViewersSeeTheLabelThenTheOpThenTheKernelThenTheKind) {
