@@ -22,6 +22,10 @@ if(installed_targets)
   # Static libraries for pkg-config, users before what they use. The group makes their order irrelevant all the same.
   set(pc_libraries "")
   foreach(target IN LISTS installed_targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL INTERFACE_LIBRARY)
+      continue()
+    endif()
     string(PREPEND pc_libraries " -l${target}")
   endforeach()
   # Relative to the file itself, so that the tree may be installed with --prefix and moved.

@@ -2,9 +2,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "lapwing/level.hpp"
-#include "lapwing/perfetto.hpp"
-#include "lapwing/report.hpp"
+#include "lapwing/lapwing.hpp"
 
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
