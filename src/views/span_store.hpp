@@ -26,6 +26,9 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return spans_.size(); }
 
+    /// Whether the spans came by ascending begin, as those of one queue do.
+    [[nodiscard]] bool ascending() const noexcept { return ascending_; }
+
     /// Calls `visit(begin_ns, duration_ns, site, step)` for every span in order.
     template <class Visit>
     void for_each(Visit&& visit) const {
@@ -51,6 +54,7 @@ private:
     std::deque<Packed> spans_;    // a deque, so that growing neither copies nor holds twice the memory
     std::vector<std::pair<std::size_t, uint32_t>> runs_;    // index of the first span, step
     std::vector<int64_t> long_durations_;
+    bool ascending_ = true;
 };
 
 }    // namespace lapwing::detail

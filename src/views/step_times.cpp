@@ -15,24 +15,54 @@ struct Interval {
     StepIndex step;
 };
 
-// All device spans of one device by begin; counts them per step on the way.
-std::vector<Interval> gather(const StreamModel& model, const std::vector<const ModelTrack*>& tracks,
-                             std::vector<StepUse>& steps) {
-    std::vector<Interval> out;
-    for (const ModelTrack* track : tracks) {
-        track->spans.for_each([&](int64_t begin_ns, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
-            const Site& site = model.sites()[site_index];
-            if (!StreamModel::is_device(*track, site)) return;
-            out.push_back(Interval{begin_ns, begin_ns + duration_ns, step});
-            StepUse& use = steps[step];
-            ++use.device_spans;
-            use.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;
-            use.warmup = use.warmup || site.warmup;
-        });
+// The unions of one device, fed by ascending begin.
+class Sweep {
+public:
+    explicit Sweep(std::size_t steps) : by_step_(steps) {}
+    void add(const Interval& interval) {
+        ++spans_;
+        whole_.add(interval.begin_ns, interval.end_ns);
+        by_step_[interval.step].add(interval.begin_ns, interval.end_ns);
     }
-    const auto earlier = [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; };
-    if (!std::is_sorted(out.begin(), out.end(), earlier)) std::sort(out.begin(), out.end(), earlier);
-    return out;
+    [[nodiscard]] uint64_t spans() const noexcept { return spans_; }
+    [[nodiscard]] int64_t busy_ns() const noexcept { return whole_.length_ns(); }
+    [[nodiscard]] const std::vector<UnionMeter>& by_step() const noexcept { return by_step_; }
+
+private:
+    uint64_t spans_ = 0;
+    UnionMeter whole_;
+    std::vector<UnionMeter> by_step_;
+};
+
+// Calls `visit` for every device span of a track, and counts it in its step.
+template <class Visit>
+void for_each_interval(const StreamModel& model, const ModelTrack& track, std::vector<StepUse>& steps, Visit&& visit) {
+    track.spans.for_each([&](int64_t begin_ns, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
+        const Site& site = model.sites()[site_index];
+        if (!StreamModel::is_device(track, site)) return;
+        StepUse& use = steps[step];
+        ++use.device_spans;
+        use.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;
+        use.warmup = use.warmup || site.warmup;
+        visit(Interval{begin_ns, begin_ns + duration_ns, step});
+    });
+}
+
+Sweep sweep_device(const StreamModel& model, const std::vector<const ModelTrack*>& tracks,
+                   std::vector<StepUse>& steps) {
+    Sweep sweep{steps.size()};
+    // One queue in device order, the usual case, needs neither the copy nor the sort.
+    if (tracks.size() == 1 && tracks.front()->spans.ascending()) {
+        for_each_interval(model, *tracks.front(), steps, [&](const Interval& interval) { sweep.add(interval); });
+        return sweep;
+    }
+    std::vector<Interval> intervals;
+    for (const ModelTrack* track : tracks)
+        for_each_interval(model, *track, steps, [&](const Interval& interval) { intervals.push_back(interval); });
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+    for (const Interval& interval : intervals) sweep.add(interval);
+    return sweep;
 }
 
 }    // namespace
@@ -46,17 +76,11 @@ DeviceTimes measure_devices(const StreamModel& model) {
     DeviceTimes out;
     out.steps.resize(model.steps().size());
     for (const auto& [device, tracks] : tracks_of_device) {
-        const std::vector<Interval> intervals = gather(model, tracks, out.steps);
-        if (intervals.empty()) continue;
-        UnionMeter whole;
-        std::vector<UnionMeter> by_step(out.steps.size());
-        for (const Interval& interval : intervals) {
-            whole.add(interval.begin_ns, interval.end_ns);
-            by_step[interval.step].add(interval.begin_ns, interval.end_ns);
-        }
-        out.devices.push_back(DeviceFigures{device, intervals.size(), whole.length_ns()});
-        for (std::size_t i = 0; i < by_step.size(); ++i)
-            out.steps[i].gpu_ns = saturating_add(out.steps[i].gpu_ns, by_step[i].length_ns());
+        const Sweep sweep = sweep_device(model, tracks, out.steps);
+        if (sweep.spans() == 0) continue;
+        out.devices.push_back(DeviceFigures{device, sweep.spans(), sweep.busy_ns()});
+        for (std::size_t i = 0; i < out.steps.size(); ++i)
+            out.steps[i].gpu_ns = saturating_add(out.steps[i].gpu_ns, sweep.by_step()[i].length_ns());
     }
     for (std::size_t i = 0; i < out.steps.size(); ++i) {
         const ModelStep& step = model.steps()[i];

@@ -23,7 +23,7 @@ struct DeviceTimes {
     std::vector<StepUse> steps;
 };
 
-/// Cost:    sorts only devices whose tracks interleave; 24 bytes a span of the largest device.
+/// Cost:    linear for a device with one queue in order; else a sort, and 24 bytes a span of the device.
 [[nodiscard]] DeviceTimes measure_devices(const StreamModel& model);
 
 [[nodiscard]] StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>& uses);

@@ -12,6 +12,14 @@ SiteIndex StreamModel::site_index(SiteId id) {
 }
 
 StepIndex StreamModel::step_index(uint32_t step) {
+    if (step != last_step_) {
+        last_step_index_ = find_step(step);
+        last_step_ = step;
+    }
+    return last_step_index_;
+}
+
+StepIndex StreamModel::find_step(uint32_t step) {
     const auto [found, fresh] = step_index_.try_emplace(step, static_cast<StepIndex>(steps_.size()));
     if (fresh) steps_.push_back(ModelStep{.index = step, .finished = false, .record = {}});
     return found->second;

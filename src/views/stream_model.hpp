@@ -62,6 +62,7 @@ public:
 private:
     [[nodiscard]] SiteIndex site_index(SiteId id);
     [[nodiscard]] StepIndex step_index(uint32_t step);
+    [[nodiscard]] StepIndex find_step(uint32_t step);
     void extend_window(int64_t begin_ns, int64_t end_ns) noexcept;
 
     ProcessInfo process_;
@@ -71,6 +72,8 @@ private:
     std::unordered_map<SiteId, SiteIndex> site_index_;
     std::vector<ModelStep> steps_{ModelStep{}};
     std::unordered_map<uint32_t, StepIndex> step_index_{{kNoStep, 0}};
+    uint32_t last_step_ = kNoStep;    // steps come in runs: most lookups ask for the one before again
+    StepIndex last_step_index_ = 0;
     RecordingStats stats_;
     bool has_stats_ = false;
     uint64_t refused_ = 0;

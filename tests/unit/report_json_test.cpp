@@ -88,6 +88,22 @@ TEST(ReportJson, RowsAreByTotalThenNameInEveryGrouping) {
     }
 }
 
+TEST(ReportJson, LayersOfEqualTotalAreByNameAsText) {
+    const Json json = json_of(
+        [](SpanSink& sink) {
+            StreamWriter stream{sink};
+            const TrackId queue = stream.queue(1, "q");
+            for (const int32_t layer : {2, 10}) {
+                Site site = make_site("MUL_MAT");
+                site.layer = layer;
+                stream.span(queue, stream.site(site), 0, 50);
+            }
+        },
+        GroupBy::kLayer);
+    EXPECT_EQ(json["rows"][0]["name"], "10");
+    EXPECT_EQ(json["rows"][1]["name"], "2");
+}
+
 TEST(ReportJson, NamesThatAreNotTextDoNotBreakTheDocument) {
     const Json json = json_of([](SpanSink& sink) {
         StreamWriter stream{sink};
