@@ -1,5 +1,11 @@
 # Tests of the lapwing command, of the tree's structure and of the installed package, in Python: each test method is one
 # CTest test, and 77 means skipped.
+# The interpreter itself: a version manager's shim in PATH takes several times as long to start, for every test.
+execute_process(COMMAND python3 -c "import sys; print(sys.executable)" OUTPUT_VARIABLE python_itself
+                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(python_itself)
+  set(Python3_EXECUTABLE ${python_itself})
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # lapwing_python_tests(SCRIPT [LABELS ...] [ENVIRONMENT ...] [TIMEOUT s])
