@@ -65,7 +65,7 @@ public:
     void wait(VkFence fence);
     void wait_idle();
 
-    /// Iterations whose dispatch takes about `ns` on this device, found once; also warms the pipeline up.
+    /// Iterations that add about `ns` to a dispatch on this device, found once; also warms the pipeline up.
     [[nodiscard]] uint32_t iterations_for(int64_t ns);
 
     [[nodiscard]] const std::string& device_name() const { return name_; }
@@ -80,6 +80,7 @@ private:
     bool make_instance(const Options& options, std::string& why_not);
     bool make_device(const Options& options, std::string& why_not);
     void make_pipeline();
+    int64_t fastest_dispatch_ns(uint32_t iterations);
     void make_buffer();
 
     VkInstance instance_ = VK_NULL_HANDLE;

@@ -102,21 +102,20 @@ TEST_F(VulkanTimes, SpanOfALongDispatchIsTheTimeFromSubmitToFence) {
     EXPECT_EQ(ring->stats().lost.total(), 0u);
 }
 
-TEST_F(VulkanTimes, LongDispatchBetweenShortOnesHasTheTime) {
-    const uint32_t iterations = vk->iterations_for(100'000'000);
+TEST_F(VulkanTimes, LongDispatchBetweenShortOnesHasMoreTimeThanBoth) {
+    const uint32_t iterations = vk->iterations_for(200'000'000);
     double best = 0;
-    for (int i = 0; i < 5 && best < 0.8; ++i) {
-        const VkCommandBuffer commands = record({1, iterations, 1});
-        const int64_t before = host_ns();
-        vk->wait(submit(commands));
-        const int64_t after = host_ns();
+    for (int i = 0; i < 5 && best < 0.5; ++i) {
+        vk->wait(submit(record({1, iterations, 1})));
         const std::vector<SpanRecord> spans = harvest();
         ASSERT_EQ(spans.size(), 3u);
+        int64_t sum = 0;
+        for (const SpanRecord& span : spans) sum += span.duration_ns;
         for (std::size_t k = 1; k < spans.size(); ++k)
             EXPECT_GE(spans[k].begin_ns + 1, spans[k - 1].begin_ns + spans[k - 1].duration_ns) << "in device order";
-        best = std::max(best, static_cast<double>(spans[1].duration_ns) / static_cast<double>(after - before));
+        best = std::max(best, static_cast<double>(spans[1].duration_ns) / static_cast<double>(sum));
     }
-    EXPECT_GE(best, 0.8);
+    EXPECT_GE(best, 0.5) << "less than both others together";
 }
 
 // field-cases B20: TornadoVM#1024, llama.cpp's Vulkan logger (harvesting blocks).
