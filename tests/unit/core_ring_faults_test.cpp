@@ -134,7 +134,7 @@ TEST_F(Faults, CalibrationThatIsTrueIsUsed) {
 
 // A11: tracy#227.
 TEST_F(Faults, NoSpanLivesAcrossALostDevice) {
-    start({}, {}, 2);
+    start({}, {.initial_spans = 8, .max_spans = 8}, 2);
     span(1);
     EXPECT_EQ(harvest().size(), 1u);
     const DeviceToken open = ring->begin(0, 2);
@@ -165,6 +165,10 @@ TEST_F(Faults, NoSpanLivesAcrossALostDevice) {
     EXPECT_EQ(spans[0].duration_ns, 300);
     EXPECT_EQ(spans[1].site, 9u);
     EXPECT_EQ(lost(LossReason::kDeviceLost), 6u) << "the lap whose begin was on the lost device";
+    for (SiteId site = 10; site < 30; ++site) {
+        span(site);
+        EXPECT_EQ(harvest().size(), 1u) << "slots that serve again remember nothing of the old clock";
+    }
     EXPECT_EQ(ring->stats().in_flight, 0u);
 }
 
