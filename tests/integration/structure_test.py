@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import unittest
 from pathlib import Path
 
@@ -121,6 +122,14 @@ class Tree(unittest.TestCase):
                     for folder in ("src", "include", "cli", "tests", "bench", "examples", "cmake", "scripts", "docs")
                     for path in (ROOT / folder).glob("**/*") if NAMELESS.search(path.name)]
         self.assertEqual(nameless, [])
+
+
+class Readme(unittest.TestCase):
+    def test_code_is_the_examples(self):
+        example = (ROOT / "examples" / "spans.cpp").read_text(encoding="utf-8")
+        region = re.search(r"// \[readme\]\n(.*?)\n *// \[/readme\]", example, re.DOTALL).group(1)
+        code = re.search(r"```cpp\n(.*?)\n```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
+        self.assertEqual(textwrap.dedent(region).strip(), code.strip())
 
 
 if __name__ == "__main__":
