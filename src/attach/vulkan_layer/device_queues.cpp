@@ -186,11 +186,13 @@ void DeviceQueues::fences_forgotten(std::span<const VkFence> fences, int64_t now
 void DeviceQueues::add_timeline(VkSemaphore semaphore) {
     const std::lock_guard lock(mutex_);
     timelines_[semaphore].clear();
+    semaphore_generation_.fetch_add(1, std::memory_order_release);
 }
 
 void DeviceQueues::forget_semaphore(VkSemaphore semaphore) noexcept {
     const std::lock_guard lock(mutex_);
     timelines_.erase(semaphore);
+    semaphore_generation_.fetch_add(1, std::memory_order_release);
 }
 
 void DeviceQueues::timeline_reached(VkSemaphore semaphore, uint64_t value, int64_t now_ns) {

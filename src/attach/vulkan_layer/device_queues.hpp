@@ -3,7 +3,7 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +54,10 @@ public:
 
     void add_timeline(VkSemaphore semaphore);
     void forget_semaphore(VkSemaphore semaphore) noexcept;
+    /// Rises whenever a semaphore comes or goes. Hot: one load.
+    [[nodiscard]] uint64_t semaphore_generation() const noexcept {
+        return semaphore_generation_.load(std::memory_order_acquire);
+    }
     /// The program has seen a timeline semaphore reach a value.
     void timeline_reached(VkSemaphore semaphore, uint64_t value, int64_t now_ns);
 
@@ -122,6 +126,7 @@ private:
     PipelineTable& pipelines_;
     Session& session_;
     std::atomic<bool> usable_{true};
+    std::atomic<uint64_t> semaphore_generation_{0};
 
     std::mutex mutex_;
     DeviceInfo info_;

@@ -10,13 +10,14 @@ namespace lapwing::vulkan_layer {
 
 namespace {
 constexpr int64_t kPollPauseNs = 100'000'000;
-// Programs look at fences that were signalled long ago; a status that came at once is no wait and makes no span.
+// Programs look at fences that were signalled long ago; a status that came at once is no wait.
 constexpr int64_t kShortStatusNs = 10'000;
 
 // Trivially destructible on purpose: thread-exit destructors of a layer would run in the program's teardown.
 struct HostThread {
     const Session* session = nullptr;
     TrackId track = 0;
+    HostCall polled = HostCall::kFenceStatus;
     int64_t polling_since_ns = 0;    // 0 = not polling
     int64_t last_poll_ns = 0;
 };
@@ -37,10 +38,10 @@ TrackId track_of_this_thread(Session& session) {
     return t_thread.track;
 }
 
-void write(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns) noexcept {
+void write(Session& session, HostCall call, bool polled, int64_t begin_ns, int64_t end_ns) noexcept {
     try {
         const TrackId track = track_of_this_thread(session);
-        if (track != 0) session.host_span(track, call, begin_ns, end_ns);
+        if (track != 0) session.host_span(track, call, polled, begin_ns, end_ns);
     } catch (...) {
         Counters::add(session.counters().faults);
     }
@@ -50,26 +51,36 @@ void end_polling(Session& session) noexcept {
     if (t_thread.polling_since_ns == 0) return;
     const int64_t since_ns = t_thread.polling_since_ns;
     t_thread.polling_since_ns = 0;
-    write(session, HostCall::kFencePolling, since_ns, t_thread.last_poll_ns);
+    write(session, t_thread.polled, true, since_ns, t_thread.last_poll_ns);
+}
+
+bool goes_on(HostCall call, int64_t begin_ns) noexcept {
+    return t_thread.polling_since_ns != 0 && t_thread.polled == call &&
+           begin_ns - t_thread.last_poll_ns <= kPollPauseNs;
+}
+
+bool is_status(HostCall call) noexcept {
+    return call == HostCall::kFenceStatus || call == HostCall::kSemaphoreValue;
 }
 }    // namespace
 
 void record_host_call(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns) noexcept {
-    if (t_thread.polling_since_ns != 0) {
-        if (call == HostCall::kFenceStatus && begin_ns - t_thread.last_poll_ns <= kPollPauseNs) {
-            t_thread.last_poll_ns = end_ns;
-            end_polling(session);
-            return;
-        }
+    if (goes_on(call, begin_ns)) {
+        t_thread.last_poll_ns = end_ns;
         end_polling(session);
+        return;
     }
-    if (call == HostCall::kFenceStatus && end_ns - begin_ns < kShortStatusNs) return;
-    write(session, call, begin_ns, end_ns);
+    end_polling(session);
+    if (is_status(call) && end_ns - begin_ns < kShortStatusNs) return;
+    write(session, call, false, begin_ns, end_ns);
 }
 
-void note_unsignalled_poll(Session& session, int64_t begin_ns, int64_t end_ns) noexcept {
-    if (t_thread.polling_since_ns != 0 && begin_ns - t_thread.last_poll_ns > kPollPauseNs) end_polling(session);
-    if (t_thread.polling_since_ns == 0) t_thread.polling_since_ns = begin_ns;
+void note_poll(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns) noexcept {
+    if (!goes_on(call, begin_ns)) {
+        end_polling(session);
+        t_thread.polled = call;
+        t_thread.polling_since_ns = begin_ns;
+    }
     t_thread.last_poll_ns = end_ns;
 }
 

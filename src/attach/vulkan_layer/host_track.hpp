@@ -7,14 +7,15 @@
 
 namespace lapwing::vulkan_layer {
 
-/// A call of the calling thread that took from `begin_ns` to `end_ns`. A fence status that ends no run of polls and
-/// took less than 10 us makes no span. Cost:    cold: one short lock; a new track at a thread's first call. Swallows
-/// bad_alloc as a fault.
+/// A call of the calling thread that took from `begin_ns` to `end_ns` and got what it asked for.
+/// Shape:   it ends a run of polls of the same call, as one span over the run. A status or value that was asked for
+///          once and came in less than 10 us is no wait and makes no span.
+/// Cost:    cold: one short lock; a new track at a thread's first call. Swallows bad_alloc as a fault.
 void record_host_call(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns) noexcept;
 
-/// A fence status call found the fence unsignalled: begins or continues a run of polls, whose end record_host_call()
-/// with kFenceStatus writes as one span. Another call, or a pause of more than 100 ms, ends the run where it last was.
-/// Cost:    hot: no lock, no allocation; programs spin in this call.
-void note_unsignalled_poll(Session& session, int64_t begin_ns, int64_t end_ns) noexcept;
+/// A call found its fence or semaphore not there yet: begins a run of polls, or goes on with it. Another call, or a
+/// pause of more than 100 ms, ends the run where it last was.
+/// Cost:    hot: no lock, no allocation; programs spin in such calls.
+void note_poll(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns) noexcept;
 
 }    // namespace lapwing::vulkan_layer

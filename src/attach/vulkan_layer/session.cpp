@@ -16,8 +16,8 @@ namespace {
 constexpr uint32_t kMaxTracks = 60'000;
 
 constexpr std::array<const char*, kHostCallCount> kHostCallNames = {
-    "vkQueueSubmit",   "vkQueueSubmit2",   "vkWaitForFences",  "vkGetFenceStatus", "vkGetFenceStatus (polling)",
-    "vkQueueWaitIdle", "vkDeviceWaitIdle", "vkWaitSemaphores",
+    "vkQueueSubmit",   "vkQueueSubmit2",   "vkQueueWaitIdle",  "vkDeviceWaitIdle",
+    "vkWaitForFences", "vkWaitSemaphores", "vkGetFenceStatus", "vkGetSemaphoreCounterValue",
 };
 }    // namespace
 
@@ -93,13 +93,14 @@ void Session::device_spans(std::span<const SpanRecord> spans) {
     Counters::add(counters_.recorded, spans.size() - dropped);
 }
 
-void Session::host_span(TrackId track, HostCall call, int64_t begin_ns, int64_t end_ns) {
+void Session::host_span(TrackId track, HostCall call, bool polled, int64_t begin_ns, int64_t end_ns) {
     const std::lock_guard lock(sink_mutex_);
-    SiteId& id = host_sites_[static_cast<std::size_t>(call)];
+    SiteId& id = host_sites_[static_cast<std::size_t>(call)][polled ? 1 : 0];
     if (id == 0) {
         Site site;
         site.kind = SpanKind::kHost;
         site.label = kHostCallNames[static_cast<std::size_t>(call)];
+        if (polled) site.label += " (polling)";
         id = site_locked(site);
     }
     SpanRecord span;

@@ -23,12 +23,12 @@ namespace lapwing::vulkan_layer {
 enum class HostCall : uint8_t {
     kQueueSubmit = 0,
     kQueueSubmit2,
-    kWaitForFences,
-    kFenceStatus,
-    kFencePolling,    ///< a run of vkGetFenceStatus calls up to the one that saw the fence signalled
     kQueueWaitIdle,
     kDeviceWaitIdle,
+    kWaitForFences,
     kWaitSemaphores,
+    kFenceStatus,
+    kSemaphoreValue,
 };
 inline constexpr std::size_t kHostCallCount = 8;
 
@@ -62,8 +62,8 @@ public:
     /// Hands over device spans, which count as recorded; those that the recorder drops are lost as `ring_full`.
     void device_spans(std::span<const SpanRecord> spans);
 
-    /// A span on a host thread's track.
-    void host_span(TrackId track, HostCall call, int64_t begin_ns, int64_t end_ns);
+    /// A span on a host thread's track: one call, or a run of calls that polled.
+    void host_span(TrackId track, HostCall call, bool polled, int64_t begin_ns, int64_t end_ns);
 
     /// See StepClock. A step that closes is announced and decides whether the next one is armed.
     uint32_t submitted(int64_t now_ns, const StepClock::Work& work) noexcept;
@@ -101,7 +101,7 @@ private:
     // Held while something is handed to the recorder: a site must be announced before any thread uses its number, and
     // what the recorder drops must be told apart by who handed it over.
     std::mutex sink_mutex_;
-    std::array<SiteId, kHostCallCount> host_sites_{};
+    std::array<std::array<SiteId, 2>, kHostCallCount> host_sites_{};    // by call and whether it polled
     const std::unique_ptr<Recorder> recorder_;
 };
 

@@ -27,6 +27,10 @@ VkResult wait(const void* handle, HostCall kind, Call&& call, Work&& work) noexc
     const int64_t begin_ns = host_now_ns();
     const VkResult result = call(entry.vk);
     const int64_t end_ns = host_now_ns();
+    if (result == VK_TIMEOUT) {    // programs poll with a timeout of 0
+        note_poll(device->session(), kind, begin_ns, end_ns);
+        return result;
+    }
     const CostMeter cost(device->counters());
     if (result == VK_SUCCESS) learn(*device, [&](DeviceQueues& queues) { work(queues, end_ns); });
     if (result == VK_ERROR_DEVICE_LOST) device->queues().device_lost();
@@ -58,7 +62,7 @@ VKAPI_ATTR VkResult VKAPI_CALL GetFenceStatus(VkDevice handle, VkFence fence) {
     const VkResult result = entry.vk.GetFenceStatus(handle, fence);
     const int64_t end_ns = host_now_ns();
     if (result == VK_NOT_READY) {
-        note_unsignalled_poll(device->session(), begin_ns, end_ns);
+        note_poll(device->session(), HostCall::kFenceStatus, begin_ns, end_ns);
         return result;
     }
     const CostMeter cost(device->counters());
@@ -114,14 +118,35 @@ VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice device, const VkSemaphore
         });
 }
 
+// What this thread last read, so that a spinning thread takes no lock while nothing changes. Void when the device's
+// semaphores have changed since: freed handles come back.
+struct LastValue {
+    const Device* device = nullptr;
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    uint64_t value = 0;
+    uint64_t generation = 0;
+    friend bool operator==(const LastValue&, const LastValue&) = default;
+};
+thread_local LastValue t_last_value;
+
 VKAPI_ATTR VkResult VKAPI_CALL GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t* value) {
     const DeviceEntry& entry = registry().device_of(handle);
-    const VkResult result = entry.vk.GetSemaphoreCounterValue(handle, semaphore, value);
     Device* const device = entry.live();
-    if (device == nullptr) return result;
+    if (device == nullptr) return entry.vk.GetSemaphoreCounterValue(handle, semaphore, value);
+
+    const int64_t begin_ns = host_now_ns();
+    const VkResult result = entry.vk.GetSemaphoreCounterValue(handle, semaphore, value);
+    const int64_t end_ns = host_now_ns();
     if (result == VK_SUCCESS) {
+        const LastValue read{device, semaphore, *value, device->queues().semaphore_generation()};
+        if (read == t_last_value) {
+            note_poll(device->session(), HostCall::kSemaphoreValue, begin_ns, end_ns);
+            return result;
+        }
+        t_last_value = read;
         const CostMeter cost(device->counters());
-        learn(*device, [&](DeviceQueues& queues) { queues.timeline_reached(semaphore, *value, host_now_ns()); });
+        learn(*device, [&](DeviceQueues& queues) { queues.timeline_reached(semaphore, *value, end_ns); });
+        record_host_call(device->session(), HostCall::kSemaphoreValue, begin_ns, end_ns);
     }
     if (result == VK_ERROR_DEVICE_LOST) device->queues().device_lost();
     return result;

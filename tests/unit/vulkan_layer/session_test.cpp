@@ -126,7 +126,7 @@ TEST(LayerHostTrack, ARunOfPollsIsOneSpanUpToTheSignalledOne) {
     ScriptedDevice scripted;
     Session& session = scripted.session();
     std::thread([&] {
-        for (int64_t i = 0; i < 1000; ++i) note_unsignalled_poll(session, 1000 + 10 * i, 1005 + 10 * i);
+        for (int64_t i = 0; i < 1000; ++i) note_poll(session, HostCall::kFenceStatus, 1000 + 10 * i, 1005 + 10 * i);
         record_host_call(session, HostCall::kFenceStatus, 11'000, 11'005);
         record_host_call(session, HostCall::kQueueSubmit, 12'000, 12'500);
     }).join();
@@ -145,14 +145,45 @@ TEST(LayerHostTrack, PollsThatSawNothingEndWhereTheyLastWere) {
     ScriptedDevice scripted;
     Session& session = scripted.session();
     std::thread([&] {
-        note_unsignalled_poll(session, 1000, 1005);
-        note_unsignalled_poll(session, 2000, 2005);
+        note_poll(session, HostCall::kFenceStatus, 1000, 1005);
+        note_poll(session, HostCall::kFenceStatus, 2000, 2005);
         record_host_call(session, HostCall::kQueueSubmit, 9000, 9100);
     }).join();
     const std::vector<SpanRecord> spans = scripted.stream.host_spans();
     ASSERT_EQ(spans.size(), 2u);
     EXPECT_EQ(spans[0].begin_ns + spans[0].duration_ns, 2005);
     EXPECT_EQ(spans[1].begin_ns, 9000);
+}
+
+TEST(LayerHostTrack, AStatusThatCameAtOnceIsNoWait) {
+    ScriptedDevice scripted;
+    Session& session = scripted.session();
+    std::thread([&] {
+        record_host_call(session, HostCall::kFenceStatus, 1000, 1050);
+        record_host_call(session, HostCall::kSemaphoreValue, 2000, 2050);
+        record_host_call(session, HostCall::kFenceStatus, 3000, 50'000);
+        record_host_call(session, HostCall::kWaitForFences, 60'000, 60'010);
+    }).join();
+    const std::vector<SpanRecord> spans = scripted.stream.host_spans();
+    ASSERT_EQ(spans.size(), 2u);
+    EXPECT_EQ(scripted.stream.site_of(spans[0]).label, "vkGetFenceStatus");
+    EXPECT_EQ(scripted.stream.site_of(spans[1]).label, "vkWaitForFences");
+}
+
+TEST(LayerHostTrack, WaitsWithoutPatienceAreARunOfPollsToo) {
+    ScriptedDevice scripted;
+    Session& session = scripted.session();
+    std::thread([&] {
+        for (int64_t i = 0; i < 100; ++i) note_poll(session, HostCall::kWaitForFences, 10 * i + 1, 10 * i + 5);
+        note_poll(session, HostCall::kSemaphoreValue, 2000, 2005);    // another call: another run
+        record_host_call(session, HostCall::kSemaphoreValue, 2010, 2015);
+    }).join();
+    const std::vector<SpanRecord> spans = scripted.stream.host_spans();
+    ASSERT_EQ(spans.size(), 2u);
+    EXPECT_EQ(scripted.stream.site_of(spans[0]).label, "vkWaitForFences (polling)");
+    EXPECT_EQ(spans[0].duration_ns, 994);
+    EXPECT_EQ(scripted.stream.site_of(spans[1]).label, "vkGetSemaphoreCounterValue (polling)");
+    EXPECT_EQ(spans[1].duration_ns, 15);
 }
 
 TEST(LayerHostTrack, EachThreadHasATrackOfItsOwn) {
