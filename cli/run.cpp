@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -56,42 +57,46 @@ bool did_nothing(const RecordingTotals& totals) {
     return totals.spans == 0 && totals.stats.begun == 0 && totals.stats.executed_dispatches == 0;
 }
 
+/// Why a program did nothing on a GPU, as far as it can be told.
+std::string why_nothing(const ProgramEnd& end) {
+    if (end.signalled) return ", and was ended by signal " + std::to_string(end.number);
+    if (std::getenv("GGML_VK_VISIBLE_DEVICES") != nullptr) return "";
+    return " (ggml runs on the CPU unless GGML_VK_VISIBLE_DEVICES is set)";
+}
+
 /// The one line at the end: what was recorded, or why nothing was.
-void print_outcome(const RunOptions& options, const std::string& shown, const std::string& recording) {
+void print_outcome(const RunOptions& options, const std::string& shown, const RecordingPlace& place,
+                   const ProgramEnd& end) {
     const std::string& program = options.command.front();
     if (options.level == "off") {
         std::fprintf(stderr, "lapwing: level off: nothing was recorded\n");
         return;
     }
     std::error_code ignored;
-    if (!std::filesystem::exists(recording, ignored)) {
-        std::fprintf(
-            stderr,
-            "lapwing: warning: %s used no GPU API that Lapwing can see: it opened no Vulkan device (ggml runs on "
-            "the CPU unless GGML_VK_VISIBLE_DEVICES is set)\n",
-            program.c_str());
+    if (!std::filesystem::exists(place.path(), ignored)) {
+        std::fprintf(stderr,
+                     "lapwing: warning: %s used no GPU API that Lapwing can see: it opened no Vulkan device%s\n",
+                     program.c_str(), why_nothing(end).c_str());
         return;
     }
     // The layer makes the file when the program opens a device; a program that is killed then leaves it empty.
-    const bool empty = std::filesystem::file_size(recording, ignored) == 0;
-    const Result<RecordingTotals> totals = empty ? RecordingTotals{} : read_totals(recording);
+    const bool empty = std::filesystem::file_size(place.path(), ignored) == 0;
+    const Result<RecordingTotals> totals = empty ? RecordingTotals{} : read_totals(place.path());
     if (!totals) {
         fail(kOk, totals.error().message);
         return;
     }
     if (did_nothing(totals.value())) {
-        std::fprintf(stderr,
-                     "lapwing: warning: %s opened Vulkan but dispatched nothing (ggml runs on the CPU unless "
-                     "GGML_VK_VISIBLE_DEVICES is set)\n",
-                     program.c_str());
-        if (empty) ::unlink(recording.c_str());
+        std::fprintf(stderr, "lapwing: warning: %s opened Vulkan but %s%s\n", program.c_str(),
+                     end.signalled ? "saw no GPU work complete" : "dispatched nothing", why_nothing(end).c_str());
+        if (empty) ::unlink(place.path().c_str());
         return;
     }
     std::string also;
-    for (const std::string& child : child_recordings(shown)) also += (also.empty() ? "" : ", ") + child;
+    for (const std::string& child : place.children()) also += (also.empty() ? "" : ", ") + child;
     if (!also.empty()) also = "; child processes: " + also;
-    std::fprintf(stderr, "lapwing: %s: %s%s; see: lapwing report %s\n", shown.c_str(), to_text(totals.value()).c_str(),
-                 also.c_str(), shown.c_str());
+    std::fprintf(stderr, "lapwing: %s: %s%s; see: lapwing report %s\n", shown.c_str(),
+                 to_text(totals.value(), end.signalled).c_str(), also.c_str(), shown.c_str());
 }
 
 int run(const RunOptions& options) {
@@ -101,12 +106,13 @@ int run(const RunOptions& options) {
 
     const Result<std::string> folder = find_layer_folder();
     if (!folder) return fail(kOwnFailure, folder.error().message);
-    const Result<std::string> recording = prepare_output(output);
-    if (!recording) return fail(kOwnFailure, recording.error().message);
+    Result<RecordingPlace> place = RecordingPlace::claim(output);
+    if (!place) return fail(kOwnFailure, place.error().message);
 
-    const LayerSettings settings{folder.value(), recording.value(), options.level, options.every};
+    const LayerSettings settings{folder.value(), place->path(), options.level, options.every};
     const Result<ProgramEnd> end = run_program(options.command, program_environment(own_environment(), settings));
     if (!end) {
+        place->settle();
         const Error& error = end.error();
         if (error.code == Errc::kNotFound)
             return fail(kNoProgram, "cannot start " + program + ": there is no such program in PATH or at that path");
@@ -114,7 +120,8 @@ int run(const RunOptions& options) {
             return fail(kNotExecutable, "cannot start " + program + ": " + error.message + "; is it executable?");
         return fail(kOwnFailure, "cannot start " + program + ": " + error.message);
     }
-    print_outcome(options, output, recording.value());
+    print_outcome(options, output, place.value(), end.value());
+    place->settle();
     return end.value().signalled ? kSignalBase + end.value().number : end.value().number;
 }
 
@@ -133,7 +140,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
     command
         ->add_option("-o,--output", options->output,
                      "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>.\n"
-                     "A recording of an earlier run is replaced, any other file is left alone and refused")
+                     "A recording of an earlier run is replaced once there is a new one; any other file is refused")
         ->type_name("FILE");
     command->prefix_command();
     command->footer(

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """lapwing run: the program it starts, and what the user is told afterwards."""
+import fcntl
 import os
 import pty
 import signal
@@ -226,17 +227,34 @@ class Output(CommandTest):
     def run_true(self, output):
         return self.lapwing("run", "-o", output, "--", "true")
 
-    def test_recording_of_an_earlier_run_is_replaced(self):
+    def test_recording_of_an_earlier_run_is_replaced_by_a_new_one(self):
         self.write_recording("x.pftrace", "--spans", "9")
-        self.run_true("x.pftrace")
-        self.assertEqual(os.listdir(self.folder), [])
+        result = self.lapwing("run", "-o", "x.pftrace", "--", WRITE_RECORDING, "--spans", "4")
+        self.assert_one_line(result.stderr, "x.pftrace: 4 spans")
+        self.assertEqual(os.listdir(self.folder), ["x.pftrace"])
 
-    def test_recordings_of_earlier_child_processes_go_with_it(self):
+    def test_recording_of_an_earlier_run_stays_where_nothing_is_recorded(self):
         self.write_recording("x.pftrace", "--spans", "9")
+        before = (self.folder / "x.pftrace").read_bytes()
+        self.run_true("x.pftrace")
+        self.lapwing("run", "-o", "x.pftrace", "--", "no-such-program")
+        self.assertEqual(os.listdir(self.folder), ["x.pftrace"])
+        self.assertEqual((self.folder / "x.pftrace").read_bytes(), before)
+
+    def test_numbered_files_of_others_are_neither_removed_nor_called_children(self):
         self.write_recording("x.pftrace.77", "--spans", "9")
         (self.folder / "x.pftrace.78").write_text("notes\n")
-        self.run_true("x.pftrace")
-        self.assertEqual(os.listdir(self.folder), ["x.pftrace.78"])
+        result = self.lapwing("run", "-o", "x.pftrace", "--", WRITE_RECORDING, "--spans", "4")
+        self.assertNotIn("child", result.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["x.pftrace", "x.pftrace.77", "x.pftrace.78"])
+
+    def test_recording_that_another_run_is_writing_is_refused(self):
+        self.write_recording("x.pftrace", "--spans", "9")
+        with open(self.folder / "x.pftrace", "rb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            result = self.run_true("x.pftrace")
+        self.assertEqual(result.returncode, 125)
+        self.assert_one_line(result.stderr, "x.pftrace", "another run is recording to it")
 
     def test_empty_file_is_replaced(self):
         (self.folder / "x.pftrace").touch()
