@@ -1,7 +1,6 @@
 // The host clock: a counter read in one instruction on the hot path, nanoseconds of CLOCK_MONOTONIC on the cold one.
 #pragma once
 
-#include <atomic>
 #include <compare>
 #include <cstdint>
 
@@ -77,8 +76,9 @@ struct HostClockInfo {
 
 namespace detail {
 // Whether tick() reads the counter. Settled before any other static initialiser of the program's own image runs, never
-// changed after, so that the ticks of one process are all of one kind.
-extern constinit std::atomic<bool> g_tick_by_counter;
+// changed after, so that the ticks of one process are all of one kind. A plain bool, since it has no second writer and
+// no thread exists yet: compilers test it in memory, which for an atomic takes them one instruction more.
+extern constinit bool g_tick_by_counter;
 [[nodiscard]] HostTicks tick_by_clock() noexcept;
 }    // namespace detail
 
@@ -88,7 +88,7 @@ extern constinit std::atomic<bool> g_tick_by_counter;
 /// Cost:    hot: one load, one branch, one rdtsc (AArch64: one mrs).
 /// Threads: any.
 [[nodiscard]] inline HostTicks tick() noexcept {
-    if (!detail::g_tick_by_counter.load(std::memory_order_relaxed)) [[unlikely]]
+    if (!detail::g_tick_by_counter) [[unlikely]]
         return detail::tick_by_clock();
 #if defined(__x86_64__)
     return HostTicks{__builtin_ia32_rdtsc()};

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <array>
+#include <atomic>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -124,7 +125,7 @@ void calibrate_if_wanted() noexcept {
 
 namespace detail {
 
-constinit std::atomic<bool> g_tick_by_counter{false};
+constinit bool g_tick_by_counter = false;
 
 HostTicks tick_by_clock() noexcept {
     return HostTicks{static_cast<uint64_t>(monotonic_ns())};
@@ -137,7 +138,7 @@ namespace {
 struct ChooseFirst {
     ChooseFirst() noexcept {
         g_choice = choose();
-        g_tick_by_counter.store(g_choice.source != HostClockSource::kClockMonotonic, std::memory_order_relaxed);
+        g_tick_by_counter = g_choice.source != HostClockSource::kClockMonotonic;
         calibrate_if_wanted();
         calibrate_if_wanted();
     }

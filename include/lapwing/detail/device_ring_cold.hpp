@@ -213,16 +213,23 @@ std::size_t DeviceRing<B>::harvest_queue(Entry& entry, std::span<SpanRecord> out
     while (core.ring.head() != tail && written < out.size()) {
         const auto left = std::min<uint64_t>(tail - core.ring.head(), out.size() - written);
         const uint32_t count = static_cast<uint32_t>(std::min<uint64_t>(left, want));
-        const uint32_t ready = resolve(entry, count);
+        uint32_t ready = resolve(entry, count);
         if (ready == 0) break;
         seen = now();
         core.timeline->start_batch(seen);
         bool device_lost = false;
         for (uint32_t i = 0; i < ready; ++i) {
-            device_lost |= scratch_->end[i].state == StampState::kLost || scratch_->begin[i].state == StampState::kLost;
-            if (core.settle(scratch_->index[i], scratch_->state[i], scratch_->begin[i], scratch_->end[i],
-                            &out[written]))
-                ++written;
+            const Stamp& begin = scratch_->begin[i];
+            const Stamp& end = scratch_->end[i];
+            if (begin.state != StampState::kReady || end.state != StampState::kReady) [[unlikely]] {
+                // A begin may still be pending beside its end; beside an end that failed it never comes.
+                if (begin.state == StampState::kPending && end.state == StampState::kReady) {
+                    ready = i;
+                    break;
+                }
+                device_lost |= end.state == StampState::kLost || begin.state == StampState::kLost;
+            }
+            if (core.settle(scratch_->index[i], scratch_->state[i], begin, end, &out[written])) ++written;
         }
         if (device_lost) [[unlikely]] {
             lose_device();
@@ -260,10 +267,6 @@ uint32_t DeviceRing<B>::resolve(Entry& entry, uint32_t count) noexcept {
         backend_.poll(std::span<const uint32_t>(s.ask, begins), std::span<Stamp>(s.answer, begins));
         for (uint32_t i = 0, next = 0; i < ready; ++i)
             s.begin[i] = s.state[i] == detail::kClosed ? s.answer[next++] : Stamp{{}, StampState::kReady};
-    }
-    for (uint32_t i = 0; i < ready; ++i) {
-        // A begin may still be pending beside an end that failed: then it never comes.
-        if (s.begin[i].state == StampState::kPending && s.end[i].state == StampState::kReady) return i;
     }
     return ready;
 }

@@ -146,17 +146,17 @@ void SimBackend::poll(std::span<const uint32_t> slots, std::span<Stamp> out) noe
         Cell& cell = cells_[slots[i]];
         const uint64_t due = cell.due().load(std::memory_order_acquire);
         Stamp& stamp = out[i];
-        stamp.ticks.value = 0;
-        if (lost || (due != 0 && cell.epoch().load(std::memory_order_relaxed) != epoch)) [[unlikely]] {
-            stamp.state = StampState::kLost;
-        } else if (held || due == 0 || due == kNever || (due != kFails && due > now + 1)) {
-            stamp.state = StampState::kPending;
-        } else if (due == kFails) [[unlikely]] {
-            stamp.state = StampState::kFailed;
-        } else {
+        // One comparison for "marked, neither never nor failing, and there by now": 0 - 1 is beyond every poll count.
+        if (!lost && !held && due - 1 <= now && cell.epoch().load(std::memory_order_relaxed) == epoch) [[likely]] {
             stamp.ticks.value = cell.value().load(std::memory_order_relaxed);
             stamp.state = StampState::kReady;
+            continue;
         }
+        stamp.ticks.value = 0;
+        if (lost || (due != 0 && cell.epoch().load(std::memory_order_relaxed) != epoch))
+            stamp.state = StampState::kLost;
+        else
+            stamp.state = due == kFails && !held ? StampState::kFailed : StampState::kPending;
     }
 }
 
