@@ -54,8 +54,14 @@ class Times(VulkanTest):
         self.assert_a_true_interval(span_ns, intervals_ns, 52.083)
         self.assert_all_measured(run, run.said["dispatches"])
 
+    # gapid#3661: VK_NOT_READY for work that is complete.
+    def test_results_that_come_late_are_read_before_the_device_is_destroyed(self):
+        run = self.measure(self.program("vk_run"), "burn", "--ms", "20", below=[SHAPE], env={"SHAPE_NOT_READY": "10"})
+        self.assert_all_measured(run, run.said["dispatches"])
+
     def test_results_that_do_not_come_are_lost_and_not_guessed(self):
-        run = self.measure(self.program("vk_run"), "burn", "--ms", "20", below=[SHAPE], env={"SHAPE_NOT_READY": "1000"})
+        run = self.measure(self.program("vk_run"), "burn", "--ms", "20", below=[SHAPE],
+                           env={"SHAPE_NOT_READY": "1000000"})
         report = run.report()
         self.assertEqual((report["spans"], report["total_ns"], report["rows"]), (0, 0, []))
         self.assertEqual(report["lost"]["total"], run.said["dispatches"])

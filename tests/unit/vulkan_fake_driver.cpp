@@ -115,6 +115,10 @@ VkResult VKAPI_CALL GetQueryPoolResults(VkDevice, VkQueryPool pool, uint32_t fir
     d.read_flags.push_back(flags);
     d.reads.emplace_back(first, count);
     if (d.read_result < 0 || !d.writes_results) return d.read_result;
+    if (d.not_ready_reads > 0) {
+        --d.not_ready_reads;
+        return VK_NOT_READY;
+    }
     bool all = true;
     for (uint32_t i = 0; i < count; ++i) {
         const FakeDriver::Query& query = d.pools[pool][first + i];

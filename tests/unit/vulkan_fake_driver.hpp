@@ -46,6 +46,7 @@ struct FakeDriver {
     VkResult allocate_memory_result = VK_SUCCESS;
     VkResult fence_result = VK_NOT_READY;    ///< of fences that are not in `signalled`
     VkResult read_result = VK_SUCCESS;       ///< of vkGetQueryPoolResults
+    uint32_t not_ready_reads = 0;            ///< so many vkGetQueryPoolResults find nothing yet
     bool writes_results = true;              ///< false: reads and copies leave memory as it is (the mock ICD)
     uint64_t availability = 1;               ///< SwiftShader: 2
     uint64_t next_tick = 1000;               ///< each stamp takes this and adds 100

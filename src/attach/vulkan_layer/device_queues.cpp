@@ -13,6 +13,10 @@ namespace {
 // long overwritten; they are let go in batches of this size.
 constexpr std::size_t kOverwrittenBatch = 4096;
 
+// vkDestroyDevice waits this long, from the last result that came, for results that a driver is late with.
+constexpr int64_t kDrainNs = 200'000'000;
+constexpr timespec kDrainPause{0, 1'000'000};
+
 void note_first_uses(PipelineTable& pipelines, Execution& execution) {
     if (!pipelines.any_cold()) return;
     const std::vector<RecordedOp>& ops = execution.recording->ops;
@@ -248,12 +252,32 @@ void DeviceQueues::give_up() noexcept {
     lose_pending(LossReason::kAbandoned);
 }
 
+std::size_t DeviceQueues::pending() const noexcept {
+    std::size_t count = 0;
+    for (const auto& [handle, queue] : queues_) count += queue.pending.size();
+    return count;
+}
+
+void DeviceQueues::drain(int64_t now_ns) {
+    for (auto& [handle, queue] : queues_) note_completed(queue, queue.submitted, now_ns);
+    draining_ = true;
+    std::size_t left = 0;
+    int64_t deadline_ns = 0;
+    for (harvest(now_ns); usable() && pending() > 0; harvest(now_ns)) {
+        if (const std::size_t now_left = pending(); now_left != left) {
+            left = now_left;
+            deadline_ns = host_now_ns() + kDrainNs;
+        }
+        if (host_now_ns() >= deadline_ns) break;
+        nanosleep(&kDrainPause, nullptr);
+    }
+}
+
 void DeviceQueues::finish(int64_t now_ns) {
     const std::lock_guard lock(mutex_);
     if (usable()) {
-        for (auto& [handle, queue] : queues_) note_completed(queue, queue.submitted, now_ns);
-        harvest(now_ns);
-        lose_pending(LossReason::kAbandoned);
+        drain(now_ns);
+        if (usable()) lose_pending(LossReason::kAbandoned);
         announce_clock();
         usable_.store(false, std::memory_order_relaxed);
     }

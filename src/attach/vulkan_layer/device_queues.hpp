@@ -73,7 +73,8 @@ public:
     /// A fault of ours (no memory) has broken the books: what is pending is lost as `abandoned`, nothing new begins.
     void give_up() noexcept;
 
-    /// vkDestroyDevice: one last read, then drops everything. The program has made the device idle.
+    /// vkDestroyDevice: reads what is left, then drops everything. The program has made the device idle, but a driver may
+    /// still call results not ready: they are asked for again until 200 ms pass in which none came.
     void finish(int64_t now_ns);
 
     /// The process exits with the device alive: counts what is pending as abandoned, without any driver call.
@@ -105,6 +106,8 @@ private:
     [[nodiscard]] bool take_back(const SubmitTicket& ticket) noexcept;
     void note_completed(Queue& queue, uint64_t sequence, int64_t now_ns);
     [[nodiscard]] bool idle() const noexcept;
+    [[nodiscard]] std::size_t pending() const noexcept;
+    void drain(int64_t now_ns);
     void lose_pending(LossReason reason) noexcept;
 
     // harvest.cpp
@@ -137,6 +140,7 @@ private:
     vulkan::QueryReader reader_;
     bool render_pass_seen_ = false;
     bool step_closed_ = false;
+    bool draining_ = false;    // a deadline counts, not the number of reads
     int64_t next_anchor_ns_ = 0;
     // Kept between harvests for their memory.
     std::vector<vulkan::QueryReader::Request> requests_;

@@ -92,7 +92,7 @@ bool DeviceQueues::settle_head(Queue& queue) {
     if (queue.pending.empty()) return false;
     Submission& head = queue.pending.front();
     if (head.completed_ns == 0) return false;
-    if (!has_results(head) && ++head.fruitless_reads < kMaxFruitlessReads) return false;
+    if (!has_results(head) && (draining_ || ++head.fruitless_reads < kMaxFruitlessReads)) return false;
     time_submission(queue, head);
     queue.pending.pop_front();
     return true;

@@ -104,6 +104,31 @@ TEST_F(LayerCompletion, DestroyingTheDeviceReadsWhatNobodyLookedAt) {
     EXPECT_TRUE(scripted.stream.devices.back().clock.uncertainty_ns.has_value());
 }
 
+// gapid#3661: VK_NOT_READY for work that is complete; asked for again, for a bounded time.
+TEST_F(LayerCompletion, DestroyingTheDeviceAsksAgainForResultsThatAreLate) {
+    scripted.driver.not_ready_reads = 9;
+    submit_work();
+    queues().finish(scripted.tick());
+    EXPECT_EQ(scripted.recorded(), 4u);
+    EXPECT_EQ(scripted.driver.not_ready_reads, 0u);
+}
+
+TEST_F(LayerCompletion, DestroyingTheDeviceDoesNotWaitForResultsThatNeverCome) {
+    scripted.driver.not_ready_reads = UINT32_MAX;
+    submit_work();
+    queues().finish(scripted.tick());
+    EXPECT_EQ(scripted.lost()[LossReason::kAbandoned], 4u);
+    EXPECT_TRUE(scripted.balanced());
+}
+
+TEST_F(LayerCompletion, ADeviceFoundLostWhileItIsDestroyedIsCountedOnce) {
+    submit_work();
+    scripted.driver.read_result = VK_ERROR_DEVICE_LOST;
+    queues().finish(scripted.tick());
+    EXPECT_EQ(scripted.lost()[LossReason::kDeviceLost], 4u);
+    EXPECT_TRUE(scripted.balanced());
+}
+
 TEST(LayerSession, EachStepBringsFreshStats) {
     ScriptedDevice scripted;
     const auto buffer = scripted.command_buffer();
