@@ -66,25 +66,19 @@ class Ends(VulkanTest):
 
 
 class Lives(VulkanTest):
-    """The lives of a command buffer, from vk_life: measured and lost make what was executed."""
+    """The lives of a command buffer, from vk_life: every execution of every dispatch is a span."""
 
-    def assert_accounted(self, run):
-        report = run.report()
+    def assert_whole(self, run):
         self.assertEqual(run.executed["dispatches"], run.said["dispatches"])
-        self.assertEqual(report["spans"] + report["lost"]["total"], run.said["dispatches"], report["lost"])
-        # Submitted again before anybody could read: at most what the scenario says, and for no other reason.
-        self.assertLessEqual(report["lost"]["total"], run.said["may_be_overwritten"], report["lost"])
-        self.assertLessEqual(set(report["lost"]["by_reason"]), {"overwritten"})
-        self.assertEqual(report["unaccounted"], 0)
-        self.assertEqual(report["own_cost"]["faults"], 0)
+        self.assert_all_measured(run, run.said["dispatches"])
 
     def test_each_life_alone(self):
         for name in self.run_plain(self.program("vk_life")).said["scenarios"]:
             with self.subTest(life=name):
-                self.assert_accounted(self.measure(self.program("vk_life"), name, below=[COUNT]))
+                self.assert_whole(self.measure(self.program("vk_life"), name, below=[COUNT]))
 
     def test_all_lives_in_one_program(self):
-        self.assert_accounted(self.measure(self.program("vk_life"), below=[COUNT]))
+        self.assert_whole(self.measure(self.program("vk_life"), below=[COUNT]))
 
 
 class Validation(VulkanTest):
@@ -110,7 +104,9 @@ class Validation(VulkanTest):
         self.assertIn("VUID-vkGetQueryPoolResults", text)
 
     def test_is_silent_about_every_life(self):
-        self.assertNotIn("VUID", self.measured_messages(self.program("vk_life")))
+        # Left out: in 1.3.239 the validation layer locks a secondary twice, and throws, when a primary that executes it
+        # is submitted again while pending and the secondary writes any query (QUEUE_STATE::Retire, UpdatesQuery).
+        self.assertNotIn("VUID", self.measured_messages(self.program("vk_life"), "all", "primary_with_secondaries"))
 
     def test_is_silent_about_a_sequence(self):
         self.assertNotIn("VUID", self.measured_messages(self.program("vk_run"), "sequence"))

@@ -94,6 +94,7 @@ VkResult VKAPI_CALL CreateQueryPool(VkDevice, const VkQueryPoolCreateInfo* info,
                                     VkQueryPool* out) {
     FakeDriver& d = driver("CreateQueryPool");
     if (d.create_query_pool_result != VK_SUCCESS) return d.create_query_pool_result;
+    if (const VkResult failure = d.answer("CreateQueryPool"); failure != VK_SUCCESS) return failure;
     create(d, out);
     d.pools[*out].resize(info->queryCount);
     return VK_SUCCESS;
@@ -114,6 +115,7 @@ VkResult VKAPI_CALL GetQueryPoolResults(VkDevice, VkQueryPool pool, uint32_t fir
     FakeDriver& d = driver("GetQueryPoolResults");
     d.read_flags.push_back(flags);
     d.reads.emplace_back(first, count);
+    if (const VkResult failure = d.answer("GetQueryPoolResults"); failure != VK_SUCCESS) return failure;
     if (d.read_result < 0 || !d.writes_results) return d.read_result;
     if (d.not_ready_reads > 0) {
         --d.not_ready_reads;
@@ -133,6 +135,7 @@ VkResult VKAPI_CALL GetQueryPoolResults(VkDevice, VkQueryPool pool, uint32_t fir
 VkResult VKAPI_CALL CreateBuffer(VkDevice, const VkBufferCreateInfo* info, const VkAllocationCallbacks*,
                                  VkBuffer* out) {
     FakeDriver& d = driver("CreateBuffer");
+    if (const VkResult failure = d.answer("CreateBuffer"); failure != VK_SUCCESS) return failure;
     create(d, out);
     d.buffer_bytes[*out] = info->size;
     return VK_SUCCESS;
@@ -153,6 +156,7 @@ VkResult VKAPI_CALL AllocateMemory(VkDevice, const VkMemoryAllocateInfo* info, c
     FakeDriver& d = driver("AllocateMemory");
     EXPECT_EQ(info->memoryTypeIndex, 1u);
     if (d.allocate_memory_result != VK_SUCCESS) return d.allocate_memory_result;
+    if (const VkResult failure = d.answer("AllocateMemory"); failure != VK_SUCCESS) return failure;
     create(d, out);
     d.memory[*out].resize(info->allocationSize / sizeof(uint64_t));
     return VK_SUCCESS;
@@ -164,14 +168,16 @@ void VKAPI_CALL FreeMemory(VkDevice, VkDeviceMemory memory, const VkAllocationCa
 }
 
 VkResult VKAPI_CALL BindBufferMemory(VkDevice, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize) {
-    driver("BindBufferMemory").bound[buffer] = memory;
-    return VK_SUCCESS;
+    FakeDriver& d = driver("BindBufferMemory");
+    d.bound[buffer] = memory;
+    return d.answer("BindBufferMemory");
 }
 
 VkResult VKAPI_CALL MapMemory(VkDevice, VkDeviceMemory memory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags,
                               void** out) {
-    *out = driver("MapMemory").memory[memory].data();
-    return VK_SUCCESS;
+    FakeDriver& d = driver("MapMemory");
+    *out = d.memory[memory].data();
+    return d.answer("MapMemory");
 }
 
 VkResult VKAPI_CALL GetFenceStatus(VkDevice, VkFence fence) {
@@ -213,6 +219,36 @@ void VKAPI_CALL CmdPipelineBarrier(VkCommandBuffer commands, VkPipelineStageFlag
     driver("CmdPipelineBarrier").commands[commands].push_back({.kind = FakeCommand::Kind::kBarrier});
 }
 
+VkResult VKAPI_CALL CreateCommandPool(VkDevice, const VkCommandPoolCreateInfo*, const VkAllocationCallbacks*,
+                                      VkCommandPool* out) {
+    FakeDriver& d = driver("CreateCommandPool");
+    if (const VkResult failure = d.answer("CreateCommandPool"); failure != VK_SUCCESS) return failure;
+    create(d, out);
+    return VK_SUCCESS;
+}
+
+void VKAPI_CALL DestroyCommandPool(VkDevice, VkCommandPool, const VkAllocationCallbacks*) {
+    --driver("DestroyCommandPool").live_objects;
+}
+
+VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice, const VkCommandBufferAllocateInfo* info, VkCommandBuffer* out) {
+    FakeDriver& d = driver("AllocateCommandBuffers");
+    if (const VkResult failure = d.answer("AllocateCommandBuffers"); failure != VK_SUCCESS) return failure;
+    for (uint32_t i = 0; i < info->commandBufferCount; ++i)
+        out[i] = FakeDriver::handle<VkCommandBuffer>(d.next_handle += 0x10);    // they go with their pool
+    return VK_SUCCESS;
+}
+
+VkResult VKAPI_CALL BeginCommandBuffer(VkCommandBuffer commands, const VkCommandBufferBeginInfo*) {
+    FakeDriver& d = driver("BeginCommandBuffer");
+    d.commands[commands].clear();
+    return d.answer("BeginCommandBuffer");
+}
+
+VkResult VKAPI_CALL EndCommandBuffer(VkCommandBuffer) {
+    return driver("EndCommandBuffer").answer("EndCommandBuffer");
+}
+
 struct Entry {
     const char* name;
     PFN_vkVoidFunction function;
@@ -247,6 +283,11 @@ const Entry kDeviceEntries[] = {
     LAPWING_FAKE(CmdWriteTimestamp),
     LAPWING_FAKE(CmdCopyQueryPoolResults),
     LAPWING_FAKE(CmdPipelineBarrier),
+    LAPWING_FAKE(CreateCommandPool),
+    LAPWING_FAKE(DestroyCommandPool),
+    LAPWING_FAKE(AllocateCommandBuffers),
+    LAPWING_FAKE(BeginCommandBuffer),
+    LAPWING_FAKE(EndCommandBuffer),
     {"vkWaitSemaphoresKHR", reinterpret_cast<PFN_vkVoidFunction>(static_cast<PFN_vkGetFenceStatus>(GetFenceStatus))},
 };
 #undef LAPWING_FAKE
@@ -278,6 +319,12 @@ FakeDriver::~FakeDriver() {
 uint64_t FakeDriver::total_calls() const {
     return std::accumulate(calls.begin(), calls.end(), uint64_t{0},
                            [](uint64_t sum, const auto& call) { return sum + call.second; });
+}
+
+VkResult FakeDriver::answer(const std::string& name) const {
+    const auto failure = failures.find(name);
+    if (failure == failures.end() || calls.at(name) < failure->second.first) return VK_SUCCESS;
+    return failure->second.result;
 }
 
 void FakeDriver::execute(VkCommandBuffer buffer) {

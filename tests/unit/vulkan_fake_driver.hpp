@@ -51,6 +51,13 @@ struct FakeDriver {
     uint64_t availability = 1;               ///< SwiftShader: 2
     uint64_t next_tick = 1000;               ///< each stamp takes this and adds 100
     std::vector<std::string> missing;        ///< full names that the driver does not offer
+    /// By name without "vk": the result of every call of it from the `first`-th on (1 = all). For calls that create or
+    /// record what results are read with.
+    struct Failure {
+        VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        uint64_t first = 1;
+    };
+    std::map<std::string, Failure> failures;
     uint64_t timeline_value = 0;
 
     // What happened.
@@ -62,6 +69,8 @@ struct FakeDriver {
     uint64_t live_objects = 0;                           ///< created and not destroyed
 
     [[nodiscard]] uint64_t total_calls() const;
+    /// What `failures` says to this call, which is already counted.
+    [[nodiscard]] VkResult answer(const std::string& name) const;
 
     /// Runs a command buffer as a submission would.
     void execute(VkCommandBuffer commands);

@@ -9,7 +9,8 @@ namespace lapwing::vulkan_layer {
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) noexcept {
     recording_.reset();
     try {
-        recording_ = std::make_shared<Recording>(device_.chunks());
+        const bool one_time = (info.flags & VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT) != 0;
+        recording_ = std::make_shared<Recording>(device_.chunks(), device_.copies(), family_.index, one_time);
     } catch (...) {
         device_.count_fault();
     }
@@ -28,7 +29,7 @@ bool CommandBuffer::before_command(SpanKind kind, const std::array<uint32_t, 3>&
         return false;
     }
     // Queries may not be reset inside a render pass, and work commands in one are not ours to time.
-    const std::optional<LossReason> refused = inside_render_pass_ ? LossReason::kUnsupported : no_stamps_;
+    const std::optional<LossReason> refused = inside_render_pass_ ? LossReason::kUnsupported : family_.no_stamps;
     if (refused) {
         ++recording_->unstamped[*refused];
         note_untimed(kind);
@@ -100,6 +101,8 @@ void CommandBuffer::stamp(uint32_t query) noexcept {
     // Bottom of pipe: the moment all earlier commands are complete. Top of pipe would be early on a real device.
     device_.vk.CmdWriteTimestamp(handle_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, chunk.pool, chunk.first + query);
     ++recording_->stamps;
+    recording_->has_stamps = true;
+    recording_->copied |= !recording_->one_time;
 }
 
 void CommandBuffer::note_untimed(SpanKind kind) noexcept {
@@ -142,6 +145,8 @@ void CommandBuffer::execute(const CommandBuffer& secondary) noexcept {
     if (recording_ == nullptr || secondary.recording_ == nullptr) return;
     try {
         recording_->children.push_back(secondary.recording_);
+        recording_->has_stamps |= secondary.recording_->has_stamps;
+        recording_->copied |= secondary.recording_->copied || (!recording_->one_time && recording_->has_stamps);
     } catch (...) {
         device_.count_fault();
     }

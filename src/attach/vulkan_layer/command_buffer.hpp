@@ -15,13 +15,17 @@ namespace lapwing::vulkan_layer {
 
 class Device;
 
+/// The queue family whose queues execute the buffers of a command pool.
+struct PoolFamily {
+    uint32_t index = 0;
+    std::optional<LossReason> no_stamps;    ///< why its commands cannot be timed, if they cannot
+};
+
 /// Threads: the program synchronises a command buffer; no member needs a lock.
 class CommandBuffer {
 public:
-    /// `no_stamps` says why commands of its queue family cannot be timed, if they cannot.
-    CommandBuffer(Device& device, VkCommandBuffer handle, VkCommandPool pool,
-                  std::optional<LossReason> no_stamps) noexcept
-        : device_(device), handle_(handle), pool_(pool), no_stamps_(no_stamps) {}
+    CommandBuffer(Device& device, VkCommandBuffer handle, VkCommandPool pool, const PoolFamily& family) noexcept
+        : device_(device), handle_(handle), pool_(pool), family_(family) {}
 
     /// vkBeginCommandBuffer: drops what was recorded before and copies the arm flag.
     void begin(const VkCommandBufferBeginInfo& info) noexcept;
@@ -57,7 +61,7 @@ private:
     Device& device_;
     const VkCommandBuffer handle_;
     const VkCommandPool pool_;
-    const std::optional<LossReason> no_stamps_;
+    const PoolFamily family_;
 
     std::shared_ptr<Recording> recording_;
     LabelStack labels_;

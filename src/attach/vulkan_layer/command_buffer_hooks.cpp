@@ -41,11 +41,11 @@ VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device, const VkC
     const VkResult result = entry.vk.AllocateCommandBuffers(device, info, buffers);
     Device* const followed = entry.live();
     if (result != VK_SUCCESS || followed == nullptr) return result;
-    const std::optional<LossReason> no_stamps = followed->no_stamps_in(info->commandPool);
+    const PoolFamily family = followed->family_of(info->commandPool);
     for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
         try {
             registry().add_command_buffer(
-                buffers[i], std::make_unique<CommandBuffer>(*followed, buffers[i], info->commandPool, no_stamps));
+                buffers[i], std::make_unique<CommandBuffer>(*followed, buffers[i], info->commandPool, family));
         } catch (...) {
             followed->count_fault();    // the buffer is not followed: its commands go through untouched
         }

@@ -4,14 +4,16 @@
 
 namespace lapwing::vulkan_layer {
 
-Device::Device(VkDevice device, const vulkan::DeviceTable& table, const vulkan::DeviceTraits& traits, Session& session)
+Device::Device(VkDevice device, const vulkan::DeviceTable& table, const vulkan::DeviceTraits& traits,
+               const CopyStore::Setup& setup, Session& session)
     : handle(device),
       vk(table),
       traits_(traits),
       session_(session),
       chunks_(vk, device),
+      copies_(vk, device, setup),
       pipelines_(session.labels()),
-      queues_(vk, device, traits_, pipelines_, session, announce()) {}
+      queues_(vk, device, traits_, copies_, pipelines_, session, announce()) {}
 
 DeviceInfo Device::announce() {
     DeviceInfo info;
@@ -40,19 +42,17 @@ void Device::forget_command_pool(VkCommandPool pool) noexcept {
     pool_families_.erase(pool);
 }
 
-std::optional<LossReason> Device::no_stamps_in(VkCommandPool pool) const noexcept {
-    uint32_t family = 0;
+PoolFamily Device::family_of(VkCommandPool pool) const noexcept {
+    PoolFamily family{0, LossReason::kUnsupported};
     {
         const std::lock_guard lock(pools_mutex_);
         const auto found = pool_families_.find(pool);
-        if (found == pool_families_.end()) return LossReason::kUnsupported;
-        family = found->second;
+        if (found == pool_families_.end()) return family;
+        family.index = found->second;
     }
-    if (family >= traits_.families.size() || traits_.caps(family).valid_bits == 0) return LossReason::kUnsupported;
-    // vkCmdResetQueryPool is not allowed on queues that only copy.
-    constexpr VkQueueFlags kCanReset = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
-    if ((traits_.families[family].queueFlags & kCanReset) == 0) return LossReason::kUnsupported;
-    return std::nullopt;
+    // Includes that queries can be reset and copied there: vkCmdResetQueryPool is not allowed on queues that only copy.
+    if (family.index < traits_.families.size() && traits_.caps(family.index).valid_bits > 0) family.no_stamps.reset();
+    return family;
 }
 
 }    // namespace lapwing::vulkan_layer

@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "attach/vulkan_layer/chunk_store.hpp"
+#include "attach/vulkan_layer/command_buffer.hpp"
+#include "attach/vulkan_layer/copy_store.hpp"
 #include "attach/vulkan_layer/device_queues.hpp"
 #include "attach/vulkan_layer/pipelines.hpp"
 #include "attach/vulkan_layer/session.hpp"
@@ -22,7 +24,8 @@ namespace lapwing::vulkan_layer {
 class Device {
 public:
     /// `table` holds the next layer's functions and outlives this object.
-    Device(VkDevice handle, const vulkan::DeviceTable& table, const vulkan::DeviceTraits& traits, Session& session);
+    Device(VkDevice handle, const vulkan::DeviceTable& table, const vulkan::DeviceTraits& traits,
+           const CopyStore::Setup& setup, Session& session);
 
     const VkDevice handle;
     const vulkan::DeviceTable& vk;
@@ -34,6 +37,7 @@ public:
     [[nodiscard]] Counters& counters() noexcept { return session_.counters(); }
     [[nodiscard]] LabelTable& labels() noexcept { return session_.labels(); }
     [[nodiscard]] ChunkStore& chunks() noexcept { return chunks_; }
+    [[nodiscard]] CopyStore& copies() noexcept { return copies_; }
     [[nodiscard]] PipelineTable& pipelines() noexcept { return pipelines_; }
     [[nodiscard]] DeviceQueues& queues() noexcept { return queues_; }
     void count_fault() noexcept { Counters::add(session_.counters().faults); }
@@ -41,8 +45,7 @@ public:
     /// Throws std::bad_alloc.
     void add_command_pool(VkCommandPool pool, uint32_t queue_family);
     void forget_command_pool(VkCommandPool pool) noexcept;
-    /// Why commands of this pool's queue family cannot be timed, if they cannot.
-    [[nodiscard]] std::optional<LossReason> no_stamps_in(VkCommandPool pool) const noexcept;
+    [[nodiscard]] PoolFamily family_of(VkCommandPool pool) const noexcept;
 
 private:
     [[nodiscard]] DeviceInfo announce();
@@ -50,6 +53,7 @@ private:
     const vulkan::DeviceTraits traits_;
     Session& session_;
     ChunkStore chunks_;
+    CopyStore copies_;
     PipelineTable pipelines_;
     mutable std::mutex pools_mutex_;
     std::unordered_map<VkCommandPool, uint32_t> pool_families_;

@@ -8,12 +8,13 @@
 namespace lapwing::vulkan_layer {
 
 namespace {
-VkLayerDeviceCreateInfo* link_info(const VkDeviceCreateInfo& info) noexcept {
+// What the loader hands over under `function`; null where it does not.
+VkLayerDeviceCreateInfo* loader_info(const VkDeviceCreateInfo& info, VkLayerFunction function) noexcept {
     auto* next = static_cast<VkBaseOutStructure*>(const_cast<void*>(info.pNext));
     for (; next != nullptr; next = next->pNext) {
         if (next->sType != VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO) continue;
-        auto* const link = reinterpret_cast<VkLayerDeviceCreateInfo*>(next);
-        if (link->function == VK_LAYER_LINK_INFO) return link;
+        auto* const found = reinterpret_cast<VkLayerDeviceCreateInfo*>(next);
+        if (found->function == function) return found;
     }
     return nullptr;
 }
@@ -52,12 +53,15 @@ Request request_with(const VkDeviceCreateInfo& info, const char* extension) {
 struct Created {
     VkResult result = VK_ERROR_INITIALIZATION_FAILED;
     vulkan::EnabledFeatures enabled;
+    PFN_vkSetDeviceLoaderData set_loader_data = nullptr;
 };
 
 Created create(const Instance& instance, VkLayerDeviceCreateInfo& link, VkPhysicalDevice physical_device,
                const VkDeviceCreateInfo& info, bool follow, const VkAllocationCallbacks* allocator, VkDevice* device) {
     VkLayerDeviceLink* const next_link = link.u.pLayerInfo->pNext;
     Created out;
+    if (const VkLayerDeviceCreateInfo* callback = loader_info(info, VK_LOADER_DATA_CALLBACK); callback != nullptr)
+        out.set_loader_data = callback->u.pfnSetDeviceLoaderData;
     if (const char* extension = follow ? calibration_to_add(instance, physical_device, info) : nullptr;
         extension != nullptr) {
         const Request request = request_with(info, extension);
@@ -74,11 +78,14 @@ Created create(const Instance& instance, VkLayerDeviceCreateInfo& link, VkPhysic
 }
 
 void follow_device(DeviceEntry& entry, VkDevice device, const Instance& instance, VkPhysicalDevice physical_device,
-                   const vulkan::EnabledFeatures& enabled, Session& session) noexcept {
+                   const Created& created, Session& session) noexcept {
     try {
+        CopyStore::Setup setup;
+        instance.vk.GetPhysicalDeviceMemoryProperties(physical_device, &setup.memory);
+        setup.set_loader_data = created.set_loader_data;
         const vulkan::DeviceTraits traits =
-            vulkan::describe_device(instance.vk, physical_device, instance.api_version, enabled);
-        entry.followed = std::make_unique<Device>(device, entry.vk, traits, session);
+            vulkan::describe_device(instance.vk, physical_device, instance.api_version, created.enabled);
+        entry.followed = std::make_unique<Device>(device, entry.vk, traits, setup, session);
     } catch (...) {
         Counters::add(session.counters().faults);    // the device goes unfollowed
     }
@@ -87,7 +94,7 @@ void follow_device(DeviceEntry& entry, VkDevice device, const Instance& instance
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical_device, const VkDeviceCreateInfo* info,
                                              const VkAllocationCallbacks* allocator, VkDevice* device) {
-    VkLayerDeviceCreateInfo* const link = link_info(*info);
+    VkLayerDeviceCreateInfo* const link = loader_info(*info, VK_LAYER_LINK_INFO);
     if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     const PFN_vkGetDeviceProcAddr next = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     try {
@@ -97,7 +104,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical_device, c
         const Created created = create(instance, *link, physical_device, *info, session != nullptr, allocator, device);
         if (created.result != VK_SUCCESS) return created.result;
         auto entry = std::make_unique<DeviceEntry>(*device, next);
-        if (session != nullptr) follow_device(*entry, *device, instance, physical_device, created.enabled, *session);
+        if (session != nullptr) follow_device(*entry, *device, instance, physical_device, created, *session);
         registry().add_device(*device, std::move(entry));
         return VK_SUCCESS;
     } catch (...) {
@@ -125,6 +132,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
     const std::unique_ptr<DeviceEntry> entry = registry().remove_device(device);
     if (entry == nullptr) return;
     if (entry->followed != nullptr) {
+        entry->followed->copies().destroy();
         entry->followed->chunks().destroy();
         entry->followed->session().publish_stats(true);
     }

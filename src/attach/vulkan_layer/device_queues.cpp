@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attach/vulkan_layer/chunk_store.hpp"
 #include "attach/vulkan_layer/host_time.hpp"
 
 namespace lapwing::vulkan_layer {
@@ -16,6 +17,8 @@ constexpr std::size_t kOverwrittenBatch = 4096;
 // vkDestroyDevice waits this long, from the last result that came, for results that a driver is late with.
 constexpr int64_t kDrainNs = 200'000'000;
 constexpr timespec kDrainPause{0, 1'000'000};
+
+constexpr std::size_t kMaxSpareSubmissions = 64;
 
 void note_first_uses(PipelineTable& pipelines, Execution& execution) {
     if (!pipelines.any_cold()) return;
@@ -31,17 +34,33 @@ void let_overwritten_go(Queue& queue, Counters& counters) noexcept {
     if (queue.pending.size() % kOverwrittenBatch != 0) return;
     for (Submission& submission : queue.pending)
         std::erase_if(submission.executions, [&](const Execution& execution) {
-            if (!execution.overwritten()) return false;
-            counters.lost.add(LossReason::kOverwritten, execution.recording->ops.size());
+            if (!execution.overwritten() || execution.copy != nullptr) return false;
+            counters.lost.add(execution.if_overwritten, execution.recording->ops.size());
             return true;
         });
-    std::erase_if(queue.pending, [](const Submission& submission) { return submission.executions.empty(); });
+    std::erase_if(queue.pending, [](const Submission& submission) {
+        return submission.executions.empty() && submission.copies.empty();
+    });
+}
+
+// All chunks of a recording and its secondaries, in the order in which DeviceQueues::enter() meets them.
+void collect_chunks(const Recording& recording, std::vector<vulkan::QueryChunk>& out) {
+    out.insert(out.end(), recording.chunks.begin(), recording.chunks.end());
+    for (const std::shared_ptr<Recording>& child : recording.children) collect_chunks(*child, out);
 }
 }    // namespace
 
 DeviceQueues::DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits,
-                           PipelineTable& pipelines, Session& session, DeviceInfo info)
-    : vk_(vk), device_(device), traits_(traits), pipelines_(pipelines), session_(session), info_(std::move(info)) {}
+                           CopyStore& copies, PipelineTable& pipelines, Session& session, DeviceInfo info)
+    : vk_(vk),
+      device_(device),
+      traits_(traits),
+      copies_(copies),
+      pipelines_(pipelines),
+      session_(session),
+      info_(std::move(info)) {
+    spare_submissions_.reserve(kMaxSpareSubmissions);
+}
 
 void DeviceQueues::add_queue(VkQueue handle, uint32_t family, uint32_t index) {
     const std::lock_guard lock(mutex_);
@@ -55,30 +74,28 @@ Queue& DeviceQueues::queue_of(VkQueue handle) {
     return queues_.try_emplace(handle, handle, 0, 0, traits_.caps(0), traits_.scale).first->second;
 }
 
-SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence,
-                                        std::span<const std::shared_ptr<Recording>> recordings,
-                                        std::span<const SubmitContents::Signal> signals, int64_t now_ns) {
+SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence, SubmitContents& contents, int64_t now_ns) {
     SubmitTicket ticket;
     const std::lock_guard lock(mutex_);
     if (!usable()) return ticket;
     harvest(now_ns);
     if (!usable()) return ticket;    // the device was found lost
     // Nothing runs and nobody can learn that it is over: it would keep the queue busy for ever.
-    if (recordings.empty() && fence == VK_NULL_HANDLE && signals.empty()) return ticket;
+    if (contents.recordings.empty() && fence == VK_NULL_HANDLE && contents.signals.empty()) return ticket;
 
     Queue& queue = queue_of(handle);
-    Submission submission;
+    Submission submission = spare_submission();
     submission.sequence = queue.submitted + 1;
     submission.submitted_ns = now_ns;
-    for (const std::shared_ptr<Recording>& recording : recordings)
-        if (recording != nullptr) enter(submission, recording, ticket);
+    enter_batches(queue, submission, contents, ticket);
     submission.unreliable = render_pass_seen_;
 
     if (fence != VK_NULL_HANDLE) fences_[fence] = {&queue, submission.sequence};
-    for (const SubmitContents::Signal& signal : signals) {
+    for (const SubmitContents::Signal& signal : contents.signals) {
         // A signal behind some stages only may precede our last stamp: the result is then not ready and is asked for
-        // again, unless asking would block.
-        if (!signal.covers_all && traits_.result_reads_block) continue;
+        // again, unless asking would block. It may also precede our copies, whose command buffers must not be used
+        // again before they are done: what covers all must be waited for.
+        if (!signal.covers_all && (traits_.result_reads_block || !submission.copies.empty())) continue;
         if (const auto found = timelines_.find(signal.semaphore); found != timelines_.end())
             found->second.push_back({signal.value, &queue, submission.sequence});
     }
@@ -93,7 +110,68 @@ SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence,
     return ticket;
 }
 
-void DeviceQueues::enter(Submission& submission, const std::shared_ptr<Recording>& recording, SubmitTicket& ticket) {
+void DeviceQueues::enter_batches(Queue& queue, Submission& submission, SubmitContents& contents, SubmitTicket& ticket) {
+    uint32_t position = 0;
+    for (const SubmitContents::Batch& batch : contents.batches) {
+        for (uint32_t i = 0; i < batch.buffers; ++i, ++position) {
+            const std::shared_ptr<Recording>& recording = contents.recordings[position];
+            if (recording == nullptr) continue;
+            const std::size_t first = submission.executions.size();
+            const Placement results = place_results(queue, submission, recording, batch.takes_copies);
+            if (results.copy != nullptr) contents.copies.push_back({position, results.copy->commands});
+            Placement next = results;
+            enter(queue, submission, recording, next, ticket);
+            // A secondary that is executed twice by one primary has written the same queries twice in front of the
+            // copy.
+            for (std::size_t k = first; k < submission.executions.size(); ++k) {
+                Execution& execution = submission.executions[k];
+                if (execution.copy != nullptr && execution.number != execution.recording->executions)
+                    execution.overwritten_before_copy = true;
+            }
+        }
+    }
+}
+
+DeviceQueues::Placement DeviceQueues::place_results(const Queue& queue, Submission& submission,
+                                                    const std::shared_ptr<Recording>& recording, bool takes_copies) {
+    Placement out;
+    if (!recording->copied) return out;
+    if (is_contested(queue, *recording)) return out;
+    if (!takes_copies) {
+        out.if_overwritten = LossReason::kUnsupported;
+        return out;
+    }
+    if (!recording->spare_copies.empty()) {
+        out.copy = recording->spare_copies.back();
+        recording->spare_copies.pop_back();
+    } else {
+        chunks_.clear();
+        collect_chunks(*recording, chunks_);
+        recording->spare_copies.reserve(recording->copies_made + 1);
+        const CopyStore::Made made = copies_.make(recording->queue_family, chunks_);
+        if (made.copy == nullptr) {
+            out.if_overwritten = made.why_not;
+            return out;
+        }
+        ++recording->copies_made;
+        out.copy = made.copy;
+    }
+    for (const vulkan::ResultCell& cell : out.copy->cells) cell.clear(ChunkStore::kQueriesPerChunk);
+    submission.copies.push_back({recording, out.copy});
+    return out;
+}
+
+bool DeviceQueues::is_contested(const Queue& queue, const Recording& recording) const noexcept {
+    const auto pending_elsewhere = [&](const Recording& one) {
+        return one.last_queue != nullptr && one.last_queue != &queue && one.last_queue->completed < one.last_sequence;
+    };
+    return pending_elsewhere(recording) ||
+           std::any_of(recording.children.begin(), recording.children.end(),
+                       [&](const std::shared_ptr<Recording>& child) { return is_contested(queue, *child); });
+}
+
+void DeviceQueues::enter(Queue& queue, Submission& submission, const std::shared_ptr<Recording>& recording,
+                         Placement& results, SubmitTicket& ticket) {
     ticket.work.dispatches += recording->dispatches;
     ticket.work.begun += recording->ops.size() + recording->unstamped.total();
     ticket.unstamped += recording->unstamped;
@@ -103,9 +181,40 @@ void DeviceQueues::enter(Submission& submission, const std::shared_ptr<Recording
     Execution execution;
     execution.recording = recording;
     execution.number = ++recording->executions;
+    execution.copy = results.copy;
+    execution.first_cell = results.next_cell;
+    execution.if_overwritten = results.if_overwritten;
+    results.next_cell += recording->chunks.size();
+    // On two queues at once the same queries are written twice at a time.
+    if (is_contested(queue, *recording)) recording->contested = execution.number;
+    recording->last_queue = &queue;
+    recording->last_sequence = submission.sequence;
     note_first_uses(pipelines_, execution);
-    if (!recording->ops.empty()) submission.executions.push_back(std::move(execution));
-    for (const std::shared_ptr<Recording>& child : recording->children) enter(submission, child, ticket);
+    if (!recording->ops.empty()) {
+        submission.in_place |= execution.copy == nullptr;
+        submission.executions.push_back(std::move(execution));
+    }
+    for (const std::shared_ptr<Recording>& child : recording->children)
+        enter(queue, submission, child, results, ticket);
+}
+
+Submission DeviceQueues::spare_submission() {
+    if (spare_submissions_.empty()) return {};
+    Submission out = std::move(spare_submissions_.back());
+    spare_submissions_.pop_back();
+    return out;
+}
+
+// A submission whose results were read: its copies may be used again, and so may its memory.
+void DeviceQueues::retire(Submission& submission) {
+    for (const CopyInFlight& in_flight : submission.copies) in_flight.of->spare_copies.push_back(in_flight.copy);
+    submission.executions.clear();
+    submission.copies.clear();
+    if (spare_submissions_.size() >= kMaxSpareSubmissions) return;
+    Submission spare;
+    spare.executions = std::move(submission.executions);
+    spare.copies = std::move(submission.copies);
+    spare_submissions_.push_back(std::move(spare));
 }
 
 void DeviceQueues::end_submit(const SubmitTicket& ticket, VkResult result) noexcept {
@@ -135,7 +244,8 @@ bool DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
     if (found != queue.pending.end()) {
         // Newest first: a recording may be in the submission more than once.
         for (auto execution = found->executions.rbegin(); execution != found->executions.rend(); ++execution)
-            if (!execution->overwritten()) --execution->recording->executions;
+            if (execution->number == execution->recording->executions) --execution->recording->executions;
+        retire(*found);
         queue.pending.erase(found);
     }
     std::erase_if(
@@ -230,12 +340,15 @@ void DeviceQueues::device_idle(int64_t now_ns) {
     harvest(now_ns);
 }
 
+void DeviceQueues::lose(const Submission& submission, LossReason reason) noexcept {
+    for (const Execution& execution : submission.executions)
+        session_.counters().lost.add(execution.overwritten() ? execution.if_overwritten : reason,
+                                     execution.recording->ops.size());
+}
+
 void DeviceQueues::lose_pending(LossReason reason) noexcept {
     for (const auto& [handle, queue] : queues_)
-        for (const Submission& submission : queue.pending)
-            for (const Execution& execution : submission.executions)
-                session_.counters().lost.add(execution.overwritten() ? LossReason::kOverwritten : reason,
-                                             execution.recording->ops.size());
+        for (const Submission& submission : queue.pending) lose(submission, reason);
 }
 
 void DeviceQueues::device_lost() noexcept {
@@ -291,8 +404,8 @@ void DeviceQueues::abandon_at_exit() noexcept {
     std::unique_lock lock(mutex_, std::defer_lock);
     for (int i = 0; i < kTries && !lock.try_lock(); ++i) nanosleep(&kPause, nullptr);
     if (!lock.owns_lock() || !usable_.exchange(false, std::memory_order_relaxed)) return;
-    lose_pending(LossReason::kAbandoned);
     try {
+        settle_from_memory();
         announce_clock();
     } catch (...) {
         Counters::add(session_.counters().faults);

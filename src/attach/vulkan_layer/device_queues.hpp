@@ -33,17 +33,15 @@ namespace lapwing::vulkan_layer {
 ///          throw std::bad_alloc; the caller then calls give_up().
 class DeviceQueues {
 public:
-    DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits,
+    DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits, CopyStore& copies,
                  PipelineTable& pipelines, Session& session, DeviceInfo info);
 
     /// A queue that the program has fetched. Queues fetched twice keep what is known of them.
     void add_queue(VkQueue handle, uint32_t family, uint32_t index);
 
     /// Registers a submit, after reading what can be read: it may overwrite results.
-    /// Shape:   `recordings` are those of the command buffers, in order; a null one is skipped.
-    [[nodiscard]] SubmitTicket begin_submit(VkQueue handle, VkFence fence,
-                                            std::span<const std::shared_ptr<Recording>> recordings,
-                                            std::span<const SubmitContents::Signal> signals, int64_t now_ns);
+    /// Shape:   `contents.copies` is filled: command buffers that the submit must carry, each right behind a recording.
+    [[nodiscard]] SubmitTicket begin_submit(VkQueue handle, VkFence fence, SubmitContents& contents, int64_t now_ns);
     /// The driver's answer. A refused submit is taken back.
     void end_submit(const SubmitTicket& ticket, VkResult result) noexcept;
 
@@ -73,11 +71,12 @@ public:
     /// A fault of ours (no memory) has broken the books: what is pending is lost as `abandoned`, nothing new begins.
     void give_up() noexcept;
 
-    /// vkDestroyDevice: reads what is left, then drops everything. The program has made the device idle, but a driver may
-    /// still call results not ready: they are asked for again until 200 ms pass in which none came.
+    /// vkDestroyDevice: reads what is left, then drops everything. The program has made the device idle, but a driver
+    /// may still call results not ready: they are asked for again until 200 ms pass in which none came.
     void finish(int64_t now_ns);
 
-    /// The process exits with the device alive: counts what is pending as abandoned, without any driver call.
+    /// The process exits with the device alive, and no driver call is safe any more. Of what the program has seen
+    /// complete, results that were copied out are read from memory; the rest is abandoned.
     /// Shape:   gives up after a moment where another thread holds the lock.
     void abandon_at_exit() noexcept;
 
@@ -101,22 +100,39 @@ private:
         bool warmup = false;
     };
 
+    // Where the results of one command buffer of a submit go.
+    struct Placement {
+        ResultCopy* copy = nullptr;    // null = they stay in the queries
+        std::size_t next_cell = 0;
+        LossReason if_overwritten = LossReason::kOverwritten;
+    };
+
     Queue& queue_of(VkQueue handle);
-    void enter(Submission& submission, const std::shared_ptr<Recording>& recording, SubmitTicket& ticket);
+    void enter_batches(Queue& queue, Submission& submission, SubmitContents& contents, SubmitTicket& ticket);
+    [[nodiscard]] Placement place_results(const Queue& queue, Submission& submission,
+                                          const std::shared_ptr<Recording>& recording, bool takes_copies);
+    [[nodiscard]] bool is_contested(const Queue& queue, const Recording& recording) const noexcept;
+    void enter(Queue& queue, Submission& submission, const std::shared_ptr<Recording>& recording, Placement& results,
+               SubmitTicket& ticket);
+    [[nodiscard]] Submission spare_submission();
+    void retire(Submission& submission);
     [[nodiscard]] bool take_back(const SubmitTicket& ticket) noexcept;
     void note_completed(Queue& queue, uint64_t sequence, int64_t now_ns);
     [[nodiscard]] bool idle() const noexcept;
     [[nodiscard]] std::size_t pending() const noexcept;
     void drain(int64_t now_ns);
+    void lose(const Submission& submission, LossReason reason) noexcept;
     void lose_pending(LossReason reason) noexcept;
 
     // harvest.cpp
     void harvest(int64_t now_ns);
-    void request_results();
+    [[nodiscard]] static bool is_readable(const Queue& queue, bool may_ask) noexcept;
+    void request_results(bool may_ask);
     [[nodiscard]] bool has_results(const Submission& submission) const noexcept;
     [[nodiscard]] bool op_ready(const Execution& execution, const RecordedOp& op) const noexcept;
     [[nodiscard]] uint64_t op_ticks(const Execution& execution, const RecordedOp& op, uint16_t query) const noexcept;
-    bool settle_head(Queue& queue);
+    bool settle_head(Queue& queue, bool may_ask);
+    void settle_from_memory();
     void time_submission(Queue& queue, const Submission& submission);
     void time_execution(Queue& queue, const Submission& submission, const Execution& execution);
     void emit_timed(Queue& queue, const Submission& submission);
@@ -126,6 +142,7 @@ private:
     const vulkan::DeviceTable& vk_;
     const VkDevice device_;
     const vulkan::DeviceTraits& traits_;
+    CopyStore& copies_;
     PipelineTable& pipelines_;
     Session& session_;
     std::atomic<bool> usable_{true};
@@ -145,6 +162,8 @@ private:
     // Kept between harvests for their memory.
     std::vector<vulkan::QueryReader::Request> requests_;
     std::vector<TimedOp> timed_;
+    std::vector<vulkan::QueryChunk> chunks_;
+    std::vector<Submission> spare_submissions_;
     std::vector<SpanRecord> spans_;
 };
 

@@ -20,15 +20,16 @@ constexpr int64_t kAnchorCostFactor = 1000;
 }    // namespace
 
 void DeviceQueues::harvest(int64_t now_ns) {
-    const bool any = std::any_of(queues_.begin(), queues_.end(), [](const auto& entry) {
-        return !entry.second.pending.empty() && entry.second.pending.front().completed_ns != 0;
-    });
-    // Where reads block until the device is idle they are made only when it is known to be.
-    if (any && usable() && (!traits_.result_reads_block || idle())) {
+    // Where reads block until the device is idle they are made only when it is known to be. What was copied out is
+    // memory.
+    const bool may_ask = !traits_.result_reads_block || idle();
+    const bool any = std::any_of(queues_.begin(), queues_.end(),
+                                 [&](const auto& entry) { return is_readable(entry.second, may_ask); });
+    if (any && usable()) {
         refresh_alignment(now_ns);
         spans_.clear();
         for (uint32_t attempt = 0; attempt < kReadsAtOnce; ++attempt) {
-            request_results();
+            request_results(may_ask);
             const vulkan::QueryReader::Outcome outcome =
                 reader_.read(vk_, device_, ChunkStore::kQueriesPerChunk, requests_);
             Counters::add(session_.counters().result_reads, outcome.calls);
@@ -39,9 +40,9 @@ void DeviceQueues::harvest(int64_t now_ns) {
             }
             bool settled = true;
             for (auto& [handle, queue] : queues_) {
-                while (settle_head(queue)) {
+                while (settle_head(queue, may_ask)) {
                 }
-                settled &= queue.pending.empty() || queue.pending.front().completed_ns == 0;
+                settled &= !is_readable(queue, may_ask);
             }
             if (settled) break;
         }
@@ -53,15 +54,22 @@ void DeviceQueues::harvest(int64_t now_ns) {
     }
 }
 
+// Whether the head of a queue may be settled: it is complete, and reading it is memory or a call that may be made now.
+bool DeviceQueues::is_readable(const Queue& queue, bool may_ask) noexcept {
+    if (queue.pending.empty() || queue.pending.front().completed_ns == 0) return false;
+    return may_ask || !queue.pending.front().in_place || queue.pending.front().unreliable;
+}
+
 // Puts every chunk that can be read now on the list, and notes where each execution's chunks begin in it.
-void DeviceQueues::request_results() {
+void DeviceQueues::request_results(bool may_ask) {
     requests_.clear();
+    if (!may_ask) return;
     for (auto& [handle, queue] : queues_) {
         for (Submission& submission : queue.pending) {
             if (submission.completed_ns == 0) break;
             if (submission.unreliable) continue;
             for (Execution& execution : submission.executions) {
-                if (execution.overwritten()) continue;
+                if (execution.copy != nullptr || execution.overwritten()) continue;
                 execution.first_request = requests_.size();
                 for (const vulkan::QueryChunk& chunk : execution.recording->chunks) requests_.push_back({chunk, 0});
             }
@@ -70,11 +78,16 @@ void DeviceQueues::request_results() {
 }
 
 bool DeviceQueues::op_ready(const Execution& execution, const RecordedOp& op) const noexcept {
+    if (execution.copy != nullptr) {
+        const vulkan::ResultCell& cell = execution.copy->cells[execution.first_cell + op.chunk];
+        return cell.ready(op.begin) && cell.ready(op.end);
+    }
     const uint32_t offset = requests_[execution.first_request + op.chunk].offset;
     return reader_.ready(offset + op.begin) && reader_.ready(offset + op.end);
 }
 
 uint64_t DeviceQueues::op_ticks(const Execution& execution, const RecordedOp& op, uint16_t query) const noexcept {
+    if (execution.copy != nullptr) return execution.copy->cells[execution.first_cell + op.chunk].ticks(query);
     return reader_.ticks(requests_[execution.first_request + op.chunk].offset + query);
 }
 
@@ -88,14 +101,31 @@ bool DeviceQueues::has_results(const Submission& submission) const noexcept {
 }
 
 // Heads only: spans of a queue leave in device order.
-bool DeviceQueues::settle_head(Queue& queue) {
-    if (queue.pending.empty()) return false;
+bool DeviceQueues::settle_head(Queue& queue, bool may_ask) {
+    if (!is_readable(queue, may_ask)) return false;
     Submission& head = queue.pending.front();
-    if (head.completed_ns == 0) return false;
     if (!has_results(head) && (draining_ || ++head.fruitless_reads < kMaxFruitlessReads)) return false;
     time_submission(queue, head);
+    retire(head);
     queue.pending.pop_front();
     return true;
+}
+
+// The process exits: of what the program has seen complete, what lies in memory is timed. Nothing is called, and what
+// is timed stays where it is, for other threads may still be in the driver.
+void DeviceQueues::settle_from_memory() {
+    spans_.clear();
+    for (auto& [handle, queue] : queues_) {
+        for (const Submission& submission : queue.pending) {
+            const bool in_memory = submission.completed_ns != 0 && (!submission.in_place || submission.unreliable);
+            if (in_memory && has_results(submission)) {
+                time_submission(queue, submission);
+            } else {
+                lose(submission, LossReason::kAbandoned);
+            }
+        }
+    }
+    session_.device_spans(spans_);
 }
 
 void DeviceQueues::time_submission(Queue& queue, const Submission& submission) {
@@ -103,7 +133,7 @@ void DeviceQueues::time_submission(Queue& queue, const Submission& submission) {
     for (const Execution& execution : submission.executions) {
         if (execution.overwritten() || submission.unreliable) {
             session_.counters().lost.add(
-                execution.overwritten() ? LossReason::kOverwritten : LossReason::kUnreliableDriver,
+                execution.overwritten() ? execution.if_overwritten : LossReason::kUnreliableDriver,
                 execution.recording->ops.size());
         } else {
             time_execution(queue, submission, execution);

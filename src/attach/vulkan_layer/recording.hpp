@@ -15,6 +15,9 @@
 namespace lapwing::vulkan_layer {
 
 class ChunkStore;
+class CopyStore;
+struct ResultCopy;
+struct Queue;
 
 /// A command that lies between two stamps.
 struct RecordedOp {
@@ -33,12 +36,16 @@ struct RecordedOp {
 /// freeing the buffer takes nothing away from results that are still to be read.
 /// Threads: written by the thread that records; after that, what is mutable is guarded by DeviceQueues' mutex.
 struct Recording {
-    explicit Recording(ChunkStore& store) noexcept : chunk_store(store) {}
+    Recording(ChunkStore& chunks_from, CopyStore& copies_from, uint32_t family, bool submitted_once) noexcept
+        : chunk_store(chunks_from), copy_store(copies_from), queue_family(family), one_time(submitted_once) {}
     ~Recording();
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
 
     ChunkStore& chunk_store;
+    CopyStore& copy_store;
+    const uint32_t queue_family;
+    const bool one_time;    ///< VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT: its results are read in place
     std::vector<RecordedOp> ops;
     std::vector<vulkan::QueryChunk> chunks;
     std::vector<std::shared_ptr<Recording>> children;    ///< secondaries that it executes, in order
@@ -47,9 +54,18 @@ struct Recording {
     uint64_t dispatches = 0;                             ///< timed or not; without those of children
     uint64_t stamps = 0;
     bool has_render_pass = false;
+    bool has_stamps = false;    ///< it, or a secondary that it executes
+    bool copied = false;    ///< some of those stamps are written again by later submits: each submit copies them out
 
-    /// How often it was submitted. Only the latest execution's results are there to be read.
+    /// How often it was submitted. Only the latest execution's results are there to be read in place.
     uint64_t executions = 0;
+    /// Executions up to this number shared the queries with one on another queue: nothing is known of their times.
+    uint64_t contested = 0;
+    const Queue* last_queue = nullptr;    ///< of the latest execution
+    uint64_t last_sequence = 0;           ///< that execution's submit on it
+    /// Copies of this recording and its secondaries that no submit uses now. Has room for every one that was made.
+    std::vector<ResultCopy*> spare_copies;
+    std::size_t copies_made = 0;
 };
 
 }    // namespace lapwing::vulkan_layer

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "attach/vulkan_layer/copy_store.hpp"
 #include "attach/vulkan_layer/queue_clock.hpp"
 #include "attach/vulkan_layer/recording.hpp"
 #include "attach/vulkan_layer/step_clock.hpp"
@@ -17,11 +18,25 @@ namespace lapwing::vulkan_layer {
 /// One execution of a recording.
 struct Execution {
     std::shared_ptr<Recording> recording;
-    uint64_t number = 0;                 ///< value of Recording::executions; a later one has overwritten the results
+    uint64_t number = 0;                 ///< value of Recording::executions when it was submitted
     std::vector<uint32_t> first_uses;    ///< ops that are the first dispatch ever of their pipeline, ascending
-    std::size_t first_request = 0;       ///< while reading: its first chunk among the requests
+    const ResultCopy* copy = nullptr;    ///< where the device copies the results to; null = they are read in place
+    std::size_t first_cell = 0;          ///< of its first chunk in the copy
+    std::size_t first_request = 0;       ///< while reading in place: its first chunk among the requests
+    LossReason if_overwritten = LossReason::kOverwritten;    ///< read in place only: why it was not copied
+    bool overwritten_before_copy = false;                    ///< by another execution in front of the copy
 
-    [[nodiscard]] bool overwritten() const noexcept { return number != recording->executions; }
+    /// Whether its results are gone for good.
+    [[nodiscard]] bool overwritten() const noexcept {
+        return overwritten_before_copy || number <= recording->contested ||
+               (copy == nullptr && number != recording->executions);
+    }
+};
+
+/// A copy that is in flight behind a recording of a command buffer.
+struct CopyInFlight {
+    std::shared_ptr<Recording> of;
+    ResultCopy* copy = nullptr;
 };
 
 /// One vkQueueSubmit call with stamps in it.
@@ -32,7 +47,9 @@ struct Submission {
     uint32_t step = 0;
     uint32_t fruitless_reads = 0;
     bool unreliable = false;    ///< made after a render pass on a driver that then lies
+    bool in_place = false;      ///< some results are read by the driver, not from copies
     std::vector<Execution> executions;
+    std::vector<CopyInFlight> copies;
 };
 
 /// One queue of the device.
@@ -52,17 +69,32 @@ struct Queue {
 
 /// What a submit call hands to the driver, as far as it matters here.
 struct SubmitContents {
+    /// One VkSubmitInfo.
+    struct Batch {
+        uint32_t buffers = 0;
+        bool takes_copies = true;    ///< whether command buffers of ours may be inserted
+    };
     struct Signal {
         VkSemaphore semaphore = VK_NULL_HANDLE;
         uint64_t value = 0;        ///< meaningless for binary semaphores
         bool covers_all = true;    ///< waits for all stages of what came before, not only for some
     };
-    std::vector<VkCommandBuffer> buffers;
+    /// A command buffer to insert.
+    struct Copy {
+        uint32_t behind = 0;    ///< number of a command buffer, counted over all batches
+        VkCommandBuffer commands = VK_NULL_HANDLE;
+    };
+    std::vector<Batch> batches;
+    std::vector<std::shared_ptr<Recording>>
+        recordings;    ///< of the command buffers of all batches; null = not followed
     std::vector<Signal> signals;
+    std::vector<Copy> copies;    ///< DeviceQueues' answer, ascending by `behind`
 
     void clear() noexcept {
-        buffers.clear();
+        batches.clear();
+        recordings.clear();
         signals.clear();
+        copies.clear();
     }
 };
 

@@ -3,6 +3,7 @@
 #include "attach/vulkan_layer/hooks.hpp"
 #include "attach/vulkan_layer/host_track.hpp"
 #include "attach/vulkan_layer/registry.hpp"
+#include "attach/vulkan_layer/submit_rewrite.hpp"
 
 namespace lapwing::vulkan_layer {
 
@@ -10,7 +11,7 @@ namespace {
 // Kept per thread for their memory: a submit in steady state allocates nothing here.
 struct SubmitScratch {
     SubmitContents contents;
-    std::vector<std::shared_ptr<Recording>> recordings;
+    SubmitRewrite rewrite;
 };
 
 // A pointer, never freed: a destructor at thread exit could run after the layer's other statics are of no more use.
@@ -27,10 +28,15 @@ const VkTimelineSemaphoreSubmitInfo* timeline_values(const VkSubmitInfo& submit)
     return nullptr;
 }
 
+void add_buffer(VkCommandBuffer handle, SubmitContents& contents) {
+    const CommandBuffer* const buffer = registry().find_command_buffer(handle);
+    contents.recordings.push_back(buffer == nullptr ? nullptr : buffer->recording());
+}
+
 void collect(std::span<const VkSubmitInfo> submits, SubmitContents& contents) {
     for (const VkSubmitInfo& submit : submits) {
-        contents.buffers.insert(contents.buffers.end(), submit.pCommandBuffers,
-                                submit.pCommandBuffers + submit.commandBufferCount);
+        contents.batches.push_back({submit.commandBufferCount, takes_copies(submit)});
+        for (uint32_t i = 0; i < submit.commandBufferCount; ++i) add_buffer(submit.pCommandBuffers[i], contents);
         const VkTimelineSemaphoreSubmitInfo* const values = timeline_values(submit);
         for (uint32_t i = 0; values != nullptr && i < submit.signalSemaphoreCount; ++i)
             if (i < values->signalSemaphoreValueCount)
@@ -42,8 +48,9 @@ void collect(std::span<const VkSubmitInfo2> submits, SubmitContents& contents) {
     constexpr VkPipelineStageFlags2 kAll =
         VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT;
     for (const VkSubmitInfo2& submit : submits) {
+        contents.batches.push_back({submit.commandBufferInfoCount, takes_copies(submit)});
         for (uint32_t i = 0; i < submit.commandBufferInfoCount; ++i)
-            contents.buffers.push_back(submit.pCommandBufferInfos[i].commandBuffer);
+            add_buffer(submit.pCommandBufferInfos[i].commandBuffer, contents);
         for (uint32_t i = 0; i < submit.signalSemaphoreInfoCount; ++i) {
             const VkSemaphoreSubmitInfo& signal = submit.pSignalSemaphoreInfos[i];
             contents.signals.push_back({signal.semaphore, signal.value, (signal.stageMask & kAll) != 0});
@@ -51,20 +58,18 @@ void collect(std::span<const VkSubmitInfo2> submits, SubmitContents& contents) {
     }
 }
 
+// Registers a submit.
+// Shape:   `submits` becomes what is to be handed to the driver; its memory is this thread's scratch.
 template <class Submit>
-SubmitTicket begin_submit(Device& device, VkQueue queue, std::span<const Submit> submits, VkFence fence,
+SubmitTicket begin_submit(Device& device, VkQueue queue, std::span<const Submit>& submits, VkFence fence,
                           int64_t now_ns) noexcept {
     try {
-        auto& [contents, recordings] = scratch();
+        auto& [contents, rewrite] = scratch();
         contents.clear();
-        recordings.clear();
         collect(submits, contents);
-        for (const VkCommandBuffer handle : contents.buffers) {
-            const CommandBuffer* const buffer = registry().find_command_buffer(handle);
-            recordings.push_back(buffer == nullptr ? nullptr : buffer->recording());
-        }
-        SubmitTicket ticket = device.queues().begin_submit(queue, fence, recordings, contents.signals, now_ns);
-        recordings.clear();    // let go of what the submission alone should hold
+        SubmitTicket ticket = device.queues().begin_submit(queue, fence, contents, now_ns);
+        contents.recordings.clear();    // let go of what the submission alone should hold
+        if (!contents.copies.empty()) submits = rewrite.insert(submits, contents.copies);
         return ticket;
     } catch (...) {
         device.queues().give_up();
@@ -76,28 +81,31 @@ template <class Submit, class Call>
 VkResult submit(VkQueue queue, std::span<const Submit> submits, VkFence fence, HostCall kind, Call&& call) noexcept {
     const DeviceEntry& entry = registry().device_of(queue);
     Device* const device = entry.live();
-    if (device == nullptr) return call(entry.vk);
+    if (device == nullptr) return call(entry.vk, submits);
 
     CostMeter cost(device->counters());
     const int64_t begin_ns = host_now_ns();
     const SubmitTicket ticket = begin_submit(*device, queue, submits, fence, begin_ns);
     cost.pause();
-    const VkResult result = call(entry.vk);
+    const VkResult result = call(entry.vk, submits);
     cost.resume();
     device->queues().end_submit(ticket, result);
     record_host_call(device->session(), kind, begin_ns, host_now_ns());
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* submits, VkFence fence) {
-    return submit(queue, std::span(submits, count), fence, HostCall::kQueueSubmit,
-                  [&](const vulkan::DeviceTable& vk) { return vk.QueueSubmit(queue, count, submits, fence); });
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+    return submit(queue, std::span(infos, count), fence, HostCall::kQueueSubmit,
+                  [&](const vulkan::DeviceTable& vk, std::span<const VkSubmitInfo> submits) {
+                      return vk.QueueSubmit(queue, count, submits.data(), fence);
+                  });
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2* submits,
-                                            VkFence fence) {
-    return submit(queue, std::span(submits, count), fence, HostCall::kQueueSubmit2,
-                  [&](const vulkan::DeviceTable& vk) { return vk.QueueSubmit2(queue, count, submits, fence); });
+VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
+    return submit(queue, std::span(infos, count), fence, HostCall::kQueueSubmit2,
+                  [&](const vulkan::DeviceTable& vk, std::span<const VkSubmitInfo2> submits) {
+                      return vk.QueueSubmit2(queue, count, submits.data(), fence);
+                  });
 }
 
 void add_queue(Device& device, VkQueue queue, uint32_t family, uint32_t index) noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/vulkan/entry_points.hpp"
+#include "backends/vulkan/host_buffer.hpp"
 #include "backends/vulkan/query_chunks.hpp"
 #include "lapwing/result.hpp"
 
@@ -23,20 +24,17 @@ struct QueryRun {
 
 /// One buffer a query pool, with the same layout: query i of pool p is at 16 * i of buffer p, as {ticks, availability}.
 ///
-/// Whoever owns a chunk of queries thereby owns its bytes here: no allocation of its own is needed.
-/// Memory is host-visible and coherent, cached where there is such a type (every driver offers a coherent one for
-/// buffers: Vulkan 1.3, 11.6 "Device Memory").
+/// Whoever owns a chunk of queries thereby owns its bytes here: no allocation of its own is needed. For recordings that
+/// are submitted once; where each execution needs its own bytes, see result_cells.hpp.
 /// Threads: one at a time.
 class ResultSlabs {
 public:
-    /// Units:   bytes of one query's result.
-    static constexpr uint32_t kStride = 2 * sizeof(uint64_t);
-
     /// `table` must outlive this object.
     ResultSlabs(const DeviceTable& table, VkDevice device, const VkPhysicalDeviceMemoryProperties& memory) noexcept;
 
     /// Makes sure that pool `pool_index` of `queries` queries has its buffer.
-    /// Errors:  kUnsupported without a fitting memory type; kDriver with the driver's code. Nothing is leaked.
+    /// Errors:  kUnsupported without a fitting memory type; kDriver with the driver's code; kDeviceLost. Nothing is
+    /// leaked.
     [[nodiscard]] Status provide(uint32_t pool_index, uint32_t queries);
 
     /// Marks the results of a run as absent. Before the submission that will write them.
@@ -45,9 +43,6 @@ public:
     /// Records the copy of a run's results, and waits on the device for them: legal for queries that were written
     /// earlier in the same command buffer only, since a query that is never written would hang the queue (gapid#3661).
     void record_copy(VkCommandBuffer commands, const QueryRun& run) const noexcept;
-
-    /// Records the barrier between all copies before it and the host's reads after completion.
-    void record_host_barrier(VkCommandBuffer commands) const noexcept;
 
     [[nodiscard]] bool ready(uint32_t pool_index, uint32_t query) const noexcept {
         return word(pool_index, query)[1] != 0;    // SwiftShader's availability is 2
@@ -60,21 +55,14 @@ public:
     void destroy() noexcept;
 
 private:
-    struct Slab {
-        VkBuffer buffer = VK_NULL_HANDLE;
-        VkDeviceMemory memory = VK_NULL_HANDLE;
-        uint64_t* words = nullptr;
-    };
     [[nodiscard]] uint64_t* word(uint32_t pool_index, uint32_t query) const noexcept {
         return slabs_[pool_index].words + 2 * std::size_t{query};
     }
-    [[nodiscard]] Status make(Slab& slab, uint64_t bytes) const;
-    void free(Slab& slab) const noexcept;
 
     const DeviceTable& table_;
     VkDevice device_;
     VkPhysicalDeviceMemoryProperties memory_;
-    std::vector<Slab> slabs_;    // indexed by pool
+    std::vector<HostBuffer> slabs_;    // indexed by pool
 };
 
 }    // namespace lapwing::vulkan

@@ -262,7 +262,7 @@ void VulkanBackend::end_commands(Queue& queue) noexcept {
     impl_->stats.marks += recording->marks();
     if (!impl_->is_lost()) {
         for (const QueryRun& run : recording->used_runs()) impl_->slabs.record_copy(recording->commands(), run);
-        if (recording->marks() > 0) impl_->slabs.record_host_barrier(recording->commands());
+        if (recording->marks() > 0) record_host_barrier(impl_->table, recording->commands());
     }
     stream.ended.push_back(std::move(recording));
 }

@@ -22,7 +22,9 @@ vulkan_layer::Device& ScriptedDevice::device() {
     table_ = FakeDriver::device_table();
     const vulkan::DeviceTraits traits =
         vulkan::describe_device(FakeDriver::instance_table(), FakeDriver::physical_device(), VK_API_VERSION_1_3, {});
-    device_ = std::make_unique<vulkan_layer::Device>(FakeDriver::device(), table_, traits, *session_);
+    vulkan_layer::CopyStore::Setup setup;
+    FakeDriver::instance_table().GetPhysicalDeviceMemoryProperties(FakeDriver::physical_device(), &setup.memory);
+    device_ = std::make_unique<vulkan_layer::Device>(FakeDriver::device(), table_, traits, setup, *session_);
     device_->queues().add_queue(queue(), 0, 0);
     device_->add_command_pool(FakeDriver::handle<VkCommandPool>(0x60), 0);
     return *device_;
@@ -31,14 +33,20 @@ vulkan_layer::Device& ScriptedDevice::device() {
 std::unique_ptr<CommandBuffer> ScriptedDevice::command_buffer() {
     const auto pool = FakeDriver::handle<VkCommandPool>(0x60);
     const auto handle = FakeDriver::handle<VkCommandBuffer>(next_buffer_ += 0x10);
-    auto buffer = std::make_unique<CommandBuffer>(device(), handle, pool, device().no_stamps_in(pool));
+    auto buffer = std::make_unique<CommandBuffer>(device(), handle, pool, device().family_of(pool));
     handles_[buffer.get()] = handle;
     return buffer;
 }
 
-void ScriptedDevice::record(CommandBuffer& buffer, uint32_t dispatches) {
+void ScriptedDevice::begin(CommandBuffer& buffer, VkCommandBufferUsageFlags flags) {
     driver.commands[handles_.at(&buffer)].clear();
-    buffer.begin({});
+    VkCommandBufferBeginInfo info{};
+    info.flags = flags;
+    buffer.begin(info);
+}
+
+void ScriptedDevice::record(CommandBuffer& buffer, uint32_t dispatches, VkCommandBufferUsageFlags flags) {
+    begin(buffer, flags);
     for (uint32_t i = 0; i < dispatches; ++i) command(buffer);
 }
 
@@ -48,13 +56,32 @@ void ScriptedDevice::command(CommandBuffer& buffer, SpanKind kind) {
 
 VkResult ScriptedDevice::submit(std::initializer_list<CommandBuffer*> buffers, VkFence fence, VkResult answer,
                                 bool run) {
-    std::vector<std::shared_ptr<vulkan_layer::Recording>> recordings;
-    for (const CommandBuffer* buffer : buffers) recordings.push_back(buffer->recording());
-    const SubmitTicket ticket = device().queues().begin_submit(queue(), fence, recordings, {}, tick());
-    if (answer == VK_SUCCESS && run)
-        for (const CommandBuffer* buffer : buffers) driver.execute(handles_.at(buffer));
+    return submit_to(queue(), buffers, fence, answer, run);
+}
+
+VkResult ScriptedDevice::submit_to(VkQueue queue, std::initializer_list<CommandBuffer*> buffers, VkFence fence,
+                                   VkResult answer, bool run) {
+    vulkan_layer::SubmitContents contents;
+    contents.batches.push_back({static_cast<uint32_t>(buffers.size()), takes_copies});
+    contents.signals = signals;
+    for (const CommandBuffer* buffer : buffers) contents.recordings.push_back(buffer->recording());
+    const SubmitTicket ticket = device().queues().begin_submit(queue, fence, contents, tick());
+    last_submit_.clear();
+    auto copy = contents.copies.begin();
+    uint32_t position = 0;
+    for (const CommandBuffer* buffer : buffers) {
+        last_submit_.push_back(handles_.at(buffer));
+        for (; copy != contents.copies.end() && copy->behind == position; ++copy)
+            last_submit_.push_back(copy->commands);
+        ++position;
+    }
+    if (answer == VK_SUCCESS && run) run_last_submit();
     device().queues().end_submit(ticket, answer);
     return answer;
+}
+
+void ScriptedDevice::run_last_submit() {
+    for (const VkCommandBuffer commands : last_submit_) driver.execute(commands);
 }
 
 void ScriptedDevice::see(VkFence fence) {

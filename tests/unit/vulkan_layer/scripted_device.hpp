@@ -27,13 +27,23 @@ public:
     [[nodiscard]] vulkan_layer::Session& session() { return device().session(); }
 
     [[nodiscard]] std::unique_ptr<vulkan_layer::CommandBuffer> command_buffer();
+    /// Begins a recording, one-time unless told otherwise.
+    void begin(vulkan_layer::CommandBuffer& buffer,
+               VkCommandBufferUsageFlags flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     /// Begins a recording and puts `dispatches` into it.
-    void record(vulkan_layer::CommandBuffer& buffer, uint32_t dispatches);
+    void record(vulkan_layer::CommandBuffer& buffer, uint32_t dispatches,
+                VkCommandBufferUsageFlags flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     void command(vulkan_layer::CommandBuffer& buffer, SpanKind kind = SpanKind::kDispatch);
 
     /// Submits; the fake device runs it at once unless `run` is false.
     VkResult submit(std::initializer_list<vulkan_layer::CommandBuffer*> buffers, VkFence fence = VK_NULL_HANDLE,
                     VkResult answer = VK_SUCCESS, bool run = true);
+    VkResult submit_to(VkQueue queue, std::initializer_list<vulkan_layer::CommandBuffer*> buffers, VkFence fence,
+                       VkResult answer = VK_SUCCESS, bool run = true);
+    bool takes_copies = true;                                     ///< of submits from now on
+    std::vector<vulkan_layer::SubmitContents::Signal> signals;    ///< of submits from now on
+    /// Runs what the last submit carried, in order.
+    void run_last_submit();
     /// The program sees a fence signalled.
     void see(VkFence fence);
     /// A millisecond passes.
@@ -56,6 +66,7 @@ private:
     std::unique_ptr<vulkan_layer::Session> session_;
     std::unique_ptr<vulkan_layer::Device> device_;
     std::map<const vulkan_layer::CommandBuffer*, VkCommandBuffer> handles_;
+    std::vector<VkCommandBuffer> last_submit_;    // with the layer's own among them
 };
 
 }    // namespace lapwing::testing

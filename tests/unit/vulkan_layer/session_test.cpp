@@ -82,10 +82,11 @@ TEST_F(LayerCompletion, ATimelineValueCoversTheSubmitsThatSignalIt) {
     queues().add_timeline(semaphore);
     for (uint64_t value = 1; value <= 3; ++value) {
         scripted.record(*buffer, 4);
-        const SubmitContents::Signal signal{semaphore, value, true};
-        const std::shared_ptr<Recording> recording = buffer->recording();
-        const SubmitTicket ticket =
-            queues().begin_submit(scripted.queue(), VK_NULL_HANDLE, {&recording, 1}, {&signal, 1}, scripted.tick());
+        SubmitContents contents;
+        contents.batches.push_back({1, true});
+        contents.recordings.push_back(buffer->recording());
+        contents.signals.push_back({semaphore, value, true});
+        const SubmitTicket ticket = queues().begin_submit(scripted.queue(), VK_NULL_HANDLE, contents, scripted.tick());
         for (auto& [commands, list] : scripted.driver.commands) scripted.driver.execute(commands);
         queues().end_submit(ticket, VK_SUCCESS);
     }

@@ -1,0 +1,113 @@
+#include "attach/vulkan_layer/copy_store.hpp"
+
+#include "attach/vulkan_layer/chunk_store.hpp"
+
+namespace lapwing::vulkan_layer {
+
+CopyStore::CopyStore(const vulkan::DeviceTable& table, VkDevice device, const Setup& setup)
+    : vk_(table),
+      device_(device),
+      set_loader_data_(setup.set_loader_data),
+      cells_(table, device, setup.memory, {.results_per_cell = ChunkStore::kQueriesPerChunk, .max_slabs = kMaxSlabs}) {}
+
+CopyStore::Made CopyStore::make(uint32_t queue_family, const std::vector<vulkan::QueryChunk>& chunks) {
+    const std::lock_guard lock(mutex_);
+    if (refusals_ >= kMaxDriverRefusals) return {nullptr, LossReason::kDriverError};
+    Family& family = families_[queue_family];
+    if (family.free.empty() && copies_.size() >= kMaxCopies) return {nullptr, LossReason::kRingFull};
+    ResultCopy* const copy = command_buffer(family, queue_family);
+    if (copy == nullptr) {
+        ++refusals_;
+        return {nullptr, LossReason::kDriverError};
+    }
+    Made made{copy, LossReason::kRingFull};
+    if (!take_cells(*copy, chunks.size())) {
+        if (cells_.driver_refused()) made.why_not = LossReason::kDriverError;
+        made.copy = nullptr;
+    } else if (!record(*copy, chunks)) {
+        made = {nullptr, LossReason::kDriverError};
+    }
+    if (made.copy == nullptr) {
+        if (made.why_not == LossReason::kDriverError) ++refusals_;
+        give_back_locked(*copy);
+    }
+    return made;
+}
+
+ResultCopy* CopyStore::command_buffer(Family& family, uint32_t queue_family) {
+    if (!family.free.empty()) {
+        ResultCopy* const copy = family.free.back();
+        family.free.pop_back();
+        return copy;
+    }
+    if (family.pool == VK_NULL_HANDLE) {
+        VkCommandPoolCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+        info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+        info.queueFamilyIndex = queue_family;
+        VkCommandPool pool = VK_NULL_HANDLE;
+        if (vk_.CreateCommandPool(device_, &info, nullptr, &pool) != VK_SUCCESS) return nullptr;
+        family.pool = pool;
+    }
+    if (family.free.capacity() <= copies_.size()) family.free.reserve(2 * copies_.size() + 8);
+    copies_.emplace_back();
+    VkCommandBufferAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    info.commandPool = family.pool;
+    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    info.commandBufferCount = 1;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    VkResult result = vk_.AllocateCommandBuffers(device_, &info, &commands);
+    // Layers below find their device by the loader's word at the head of the handle.
+    // Source:  Vulkan-Loader, LoaderLayerInterface.md, "Creating New Dispatchable Objects".
+    if (result == VK_SUCCESS && set_loader_data_ != nullptr) result = set_loader_data_(device_, commands);
+    if (result != VK_SUCCESS) {
+        copies_.pop_back();    // a buffer the loader refused goes with its pool
+        return nullptr;
+    }
+    copies_.back().commands = commands;
+    copies_.back().queue_family = queue_family;
+    return &copies_.back();
+}
+
+bool CopyStore::take_cells(ResultCopy& copy, std::size_t count) {
+    copy.cells.reserve(count);
+    while (copy.cells.size() < count) {
+        const std::optional<vulkan::ResultCell> cell = cells_.take();
+        if (!cell) return false;
+        copy.cells.push_back(*cell);
+    }
+    return true;
+}
+
+bool CopyStore::record(const ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept {
+    VkCommandBufferBeginInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    if (vk_.BeginCommandBuffer(copy.commands, &info) != VK_SUCCESS) return false;
+    cells_.record_copies(copy.commands, chunks, copy.cells);
+    return vk_.EndCommandBuffer(copy.commands) == VK_SUCCESS;
+}
+
+void CopyStore::give_back_locked(ResultCopy& copy) noexcept {
+    for (const vulkan::ResultCell& cell : copy.cells) cells_.give_back(cell);
+    copy.cells.clear();
+    families_[copy.queue_family].free.push_back(&copy);    // has room: does not allocate
+}
+
+void CopyStore::give_back(std::span<ResultCopy* const> copies) noexcept {
+    if (copies.empty()) return;
+    const std::lock_guard lock(mutex_);
+    if (families_.empty()) return;    // given back after destroy()
+    for (ResultCopy* const copy : copies) give_back_locked(*copy);
+}
+
+void CopyStore::destroy() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [index, family] : families_)
+        if (family.pool != VK_NULL_HANDLE) vk_.DestroyCommandPool(device_, family.pool, nullptr);
+    families_.clear();
+    cells_.destroy();
+    copies_.clear();
+}
+
+}    // namespace lapwing::vulkan_layer
