@@ -185,6 +185,7 @@ public:
     [[nodiscard]] DeviceQueueInfo info(uint32_t queue) const noexcept;
 
 private:
+    friend struct detail::RingInspector;    // defined by tests only
     static constexpr uint32_t kBatch = 64;
     static constexpr uint64_t kMaintainEvery = 256;    // harvests
 
@@ -248,7 +249,7 @@ private:
     std::atomic<uint32_t> queue_count_{0};
     std::unique_ptr<std::unique_ptr<Entry>[]> queues_;
     std::vector<std::unique_ptr<detail::DeviceTimeline>> timelines_;
-    alignas(64) std::atomic_flag harvesting_ = ATOMIC_FLAG_INIT;
+    alignas(64) detail::AtomicFlag harvesting_ = ATOMIC_FLAG_INIT;
     uint64_t harvests_ = 0;
     std::unique_ptr<Scratch> scratch_;
 };

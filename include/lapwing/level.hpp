@@ -1,10 +1,10 @@
 // How much is recorded, process-wide. The hot path's one load reads `detail::g_level`.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 
+#include "lapwing/detail/atomic.hpp"
 #include "lapwing/result.hpp"
 
 namespace lapwing {
@@ -32,7 +32,7 @@ void set_level(Level level) noexcept;
 [[nodiscard]] Level level() noexcept;
 
 namespace detail {
-extern std::atomic<uint8_t> g_level;    // constant-initialised, so that reading it needs no guard
+extern Atomic<uint8_t> g_level;    // constant-initialised, so that reading it needs no guard
 }    // namespace detail
 
 }    // namespace lapwing

@@ -9,7 +9,7 @@ constexpr std::array<const char*, 4> kLevelNames{"off", "basic", "lane", "kernel
 }    // namespace
 
 namespace detail {
-constinit std::atomic<uint8_t> g_level{0};
+constinit Atomic<uint8_t> g_level{0};
 }    // namespace detail
 
 Result<Level> parse_level(std::string_view text) {

@@ -12,6 +12,8 @@
 
 namespace lapwing::detail {
 
+struct RingInspector;    // looks into rings; only tests define it
+
 /// Why a producer's next call leaves its straight path. Set and cleared off the hot path.
 enum Attention : uint32_t {
     kAttendUnsupported = 1,    ///< no stamps on this queue
@@ -51,7 +53,7 @@ public:
     uint32_t zeros_to_degrade = 0;
     TrackId track = 0;
 
-    alignas(64) std::atomic<uint32_t> attention{0};
+    alignas(64) Atomic<uint32_t> attention{0};
     std::atomic<const char*> reason{""};    ///< why the queue has no stamps
 
     // Producer.
@@ -63,9 +65,9 @@ public:
     MaybeLost chain_broken;    ///< the next lap has no stamp to begin at, and why
 
     // The bracket: written by the producer while kAttendBracket is set, read by the harvester while it is not.
-    std::atomic<uint32_t> bracket_slot{kNoSlot};
-    std::atomic<uint32_t> bracket_generation{0};
-    std::atomic<int64_t> bracket_before_ns{0};
+    Atomic<uint32_t> bracket_slot{kNoSlot};
+    Atomic<uint32_t> bracket_generation{0};
+    Atomic<int64_t> bracket_before_ns{0};
 
     // Harvester.
     alignas(64) SoloCounter recorded;

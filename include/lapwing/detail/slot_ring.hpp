@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "lapwing/detail/atomic.hpp"
 #include "lapwing/loss.hpp"
 #include "lapwing/record.hpp"
 
@@ -27,10 +28,10 @@ inline constexpr uint32_t kNoSlot = 0xffff'ffff;
 /// Zeroed memory is a free slot of generation 0. `word` is shared by both sides; the rest belongs to who owns the slot.
 struct Slot {
     uint64_t word;
-    SiteId site;
-    uint32_t step;
-    uint64_t watermark;    ///< harvester: newest tick seen on the queue when the slot was freed
-    uint32_t opened_s;     ///< producer: coarse host time of begin
+    Plain<SiteId> site;
+    Plain<uint32_t> step;
+    uint64_t watermark;          ///< harvester: newest tick seen on the queue when the slot was freed
+    Plain<uint32_t> opened_s;    ///< producer: coarse host time of begin
     uint32_t has_watermark;
 };
 static_assert(sizeof(Slot) == 32);
@@ -125,7 +126,7 @@ public:
     /// Appends to the closed order and publishes everything written to the slot before.
     void push(uint32_t index) noexcept {
         const uint64_t position = tail_.load(std::memory_order_relaxed);
-        std::atomic_ref<uint32_t>(order_[position & (max_ - 1)]).store(index, std::memory_order_relaxed);
+        AtomicRef<uint32_t>(order_[position & (max_ - 1)]).store(index, std::memory_order_relaxed);
         tail_.store(position + 1, std::memory_order_release);
     }
 
@@ -147,7 +148,7 @@ public:
     [[nodiscard]] uint64_t head() const noexcept { return head_; }
     [[nodiscard]] uint64_t tail() const noexcept { return tail_.load(std::memory_order_acquire); }
     [[nodiscard]] uint32_t at(uint64_t position) const noexcept {
-        return std::atomic_ref<uint32_t>(order_[position & (max_ - 1)]).load(std::memory_order_relaxed);
+        return AtomicRef<uint32_t>(order_[position & (max_ - 1)]).load(std::memory_order_relaxed);
     }
     [[nodiscard]] SlotState state(uint32_t index) const noexcept {
         return static_cast<SlotState>(word(index).load(std::memory_order_relaxed) & kSlotStateMask);
@@ -184,8 +185,8 @@ public:
 private:
     static constexpr uint32_t kLook = 8;
 
-    [[nodiscard]] std::atomic_ref<uint64_t> word(uint32_t index) const noexcept {
-        return std::atomic_ref<uint64_t>(slots_[index].word);
+    [[nodiscard]] AtomicRef<uint64_t> word(uint32_t index) const noexcept {
+        return AtomicRef<uint64_t>(slots_[index].word);
     }
     [[nodiscard]] static constexpr uint64_t open_word(uint32_t generation) noexcept {
         return static_cast<uint64_t>(generation) << kSlotGenerationShift | kOpen;
@@ -202,12 +203,12 @@ private:
     std::unique_ptr<Slot[], FreeMemory> slots_;
     std::unique_ptr<uint32_t[], FreeMemory> order_;
     uint32_t max_;
-    std::atomic<uint32_t> mask_;
+    Atomic<uint32_t> mask_;
     std::atomic<uint32_t> coarse_s_{0};
     alignas(64) uint32_t cursor_ = 0;
     uint32_t sweep_cursor_ = 0;
-    std::atomic<uint64_t> tail_{0};
-    alignas(64) uint64_t head_ = 0;
+    Atomic<uint64_t> tail_{0};
+    alignas(64) Plain<uint64_t> head_{0};
 };
 
 }    // namespace lapwing::detail
