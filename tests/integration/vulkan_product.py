@@ -125,6 +125,18 @@ class VulkanTest(CommandTest):
         self.assertEqual(result.returncode, returncode, result.stdout + result.stderr)
         return Measurement(self, result, recording)
 
+    def validation_messages(self, measure, *command, **env):
+        """What Khronos validation says about a run by `measure`, which loads it."""
+        log = self.folder / "validation.log"
+        settings = self.folder / "vk_layer_settings.txt"
+        settings.write_text("khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
+                            "khronos_validation.report_flags = error,warn\n"
+                            f"khronos_validation.log_filename = {log}\n")
+        run = measure(*command, env={"VK_LAYER_SETTINGS_PATH": str(settings), "VK_LOADER_DEBUG": "layer", **env})
+        if VALIDATION not in run.stderr:
+            self.skipTest("the Khronos validation layer is not installed (vulkan-validationlayers)")
+        return log.read_text() if log.exists() else run.stdout
+
     def assert_all_measured(self, measured, dispatches):
         """Every dispatch is a measured span, and the report's own sum says so."""
         report = measured.report()

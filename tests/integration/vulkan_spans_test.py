@@ -84,22 +84,11 @@ class Lives(VulkanTest):
 class Validation(VulkanTest):
     """Khronos validation, below Lapwing, finds no fault with what reaches the driver."""
 
-    def messages(self, measure, *command, **env):
-        log = self.folder / "validation.log"
-        settings = self.folder / "vk_layer_settings.txt"
-        settings.write_text("khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
-                            "khronos_validation.report_flags = error,warn\n"
-                            f"khronos_validation.log_filename = {log}\n")
-        run = measure(*command, env={"VK_LAYER_SETTINGS_PATH": str(settings), "VK_LOADER_DEBUG": "layer", **env})
-        if VALIDATION not in run.stderr:
-            self.skipTest("the Khronos validation layer is not installed (vulkan-validationlayers)")
-        return log.read_text() if log.exists() else run.stdout
-
     def measured_messages(self, *command):
-        return self.messages(lambda *words, **more: self.measure(*words, below=[VALIDATION, COUNT], **more), *command)
+        return self.validation_messages(lambda *words, **more: self.measure(*words, below=[VALIDATION, COUNT], **more), *command)
 
     def test_sees_what_a_layer_does_wrong(self):
-        text = self.messages(lambda *words, **more: self.run_plain(*words, layers=[RUDE, VALIDATION], **more),
+        text = self.validation_messages(lambda *words, **more: self.run_plain(*words, layers=[RUDE, VALIDATION], **more),
                              self.program("vk_run"), "resubmit", RUDE="invalid")
         self.assertIn("VUID-vkGetQueryPoolResults", text)
 

@@ -16,6 +16,7 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) noexcept {
     }
     armed_ = recording_ != nullptr && device_.armed();
     inside_render_pass_ = (info.flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT) != 0;
+    pass_ = Pass::kNone;
     chained_ = false;
     pipeline_ = nullptr;
     labels_.clear();
@@ -134,14 +135,47 @@ void CommandBuffer::push_label(const char* label) noexcept {
     }
 }
 
-void CommandBuffer::begin_render_pass() noexcept {
-    inside_render_pass_ = true;
-    chained_ = false;    // a command behind the pass must not be charged for the draws in it
+void CommandBuffer::begin_render_pass(bool resumes, bool suspends) noexcept {
     if (recording_ != nullptr) recording_->has_render_pass = true;
+    if (!resumes) {
+        pass_ = before_command(SpanKind::kRender, {}) ? Pass::kTimed : Pass::kUntimed;
+    } else if (pass_ == Pass::kNone) {
+        pass_ = Pass::kEarlier;
+    }
+    pass_suspends_ = suspends;
+    inside_render_pass_ = true;
+}
+
+void CommandBuffer::end_render_pass() noexcept {
+    inside_render_pass_ = false;
+    chained_ = false;    // a command behind the pass must not be charged for the draws in it
+    if (recording_ == nullptr) return;
+    recording_->pass_suspended = pass_suspends_;
+    if (pass_suspends_) {
+        if (pass_ == Pass::kTimed) recording_->ops.back().end = RecordedOp::kEndsLater;
+        return;
+    }
+    if (pass_ == Pass::kTimed) after_command();
+    if (pass_ == Pass::kEarlier) stamp_end_of_resumed_pass();
+    pass_ = Pass::kNone;
+}
+
+void CommandBuffer::stamp_end_of_resumed_pass() noexcept {
+    if (!armed_ || family_.no_stamps) return;
+    try {
+        if (!open_boundary()) return;
+    } catch (...) {
+        device_.count_fault();
+        return;
+    }
+    vulkan::QueryChunk& chunk = recording_->chunks.back();
+    recording_->resumed_end = {static_cast<uint32_t>(recording_->chunks.size() - 1), static_cast<uint16_t>(chunk.used)};
+    stamp(chunk.used++);
+    chained_ = true;
 }
 
 void CommandBuffer::execute(const CommandBuffer& secondary) noexcept {
-    chained_ = false;    // as for render passes
+    chained_ = false;    // its work lies between two stamps of ours
     if (recording_ == nullptr || secondary.recording_ == nullptr) return;
     try {
         recording_->children.push_back(secondary.recording_);

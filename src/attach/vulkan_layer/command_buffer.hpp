@@ -43,8 +43,10 @@ public:
     void pop_label() noexcept {
         if (armed_) labels_.pop();
     }
-    void begin_render_pass() noexcept;
-    void end_render_pass() noexcept { inside_render_pass_ = false; }
+    /// Before a render pass begins, and behind its end. `resumes` and `suspends` are those of dynamic rendering, whose
+    /// passes may go on in a later command buffer of the submit, with nothing in between.
+    void begin_render_pass(bool resumes, bool suspends) noexcept;
+    void end_render_pass() noexcept;
     /// vkCmdExecuteCommands of one secondary.
     void execute(const CommandBuffer& secondary) noexcept;
 
@@ -57,6 +59,7 @@ private:
     void append_op(SpanKind kind, const std::array<uint32_t, 3>& grid);
     [[nodiscard]] bool open_boundary();
     void stamp(uint32_t query) noexcept;
+    void stamp_end_of_resumed_pass() noexcept;
 
     Device& device_;
     const VkCommandBuffer handle_;
@@ -68,6 +71,14 @@ private:
     PipelineInfo* pipeline_ = nullptr;
     bool armed_ = false;
     bool inside_render_pass_ = false;
+    enum class Pass : uint8_t {
+        kNone,
+        kTimed,      // begun here, behind a stamp
+        kUntimed,    // begun here
+        kEarlier,    // begun in an earlier command buffer
+    };
+    Pass pass_ = Pass::kNone;    // the render pass that is open or suspended
+    bool pass_suspends_ = false;
     bool chained_ = false;    // the last stamp of the newest chunk also begins the next command
 };
 

@@ -57,21 +57,31 @@ struct WorkHook<Entry, Kind> {
     }
 };
 
-// A pass hides its draws from us: commands behind it begin a new chain.
-template <auto Entry, bool Begins>
-struct PassHook;
+// A render pass is one span: stamps stand outside of it.
+VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo* info) {
+    if (CommandBuffer* const buffer = followed(handle); buffer != nullptr)
+        buffer->begin_render_pass((info->flags & VK_RENDERING_RESUMING_BIT) != 0,
+                                  (info->flags & VK_RENDERING_SUSPENDING_BIT) != 0);
+    registry().device_of(handle).vk.CmdBeginRendering(handle, info);
+}
 
-template <class... Arguments, void (VKAPI_PTR* DeviceTable::*Entry)(VkCommandBuffer, Arguments...), bool Begins>
-struct PassHook<Entry, Begins> {
+template <auto Entry>
+struct BeginPassHook;
+template <class... Arguments, void (VKAPI_PTR* DeviceTable::*Entry)(VkCommandBuffer, Arguments...)>
+struct BeginPassHook<Entry> {
     static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer handle, Arguments... arguments) {
-        if (CommandBuffer* const buffer = followed(handle); buffer != nullptr) {
-            if constexpr (Begins) {
-                buffer->begin_render_pass();
-            } else {
-                buffer->end_render_pass();
-            }
-        }
+        if (CommandBuffer* const buffer = followed(handle); buffer != nullptr) buffer->begin_render_pass(false, false);
         (registry().device_of(handle).vk.*Entry)(handle, arguments...);
+    }
+};
+
+template <auto Entry>
+struct EndPassHook;
+template <class... Arguments, void (VKAPI_PTR* DeviceTable::*Entry)(VkCommandBuffer, Arguments...)>
+struct EndPassHook<Entry> {
+    static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer handle, Arguments... arguments) {
+        (registry().device_of(handle).vk.*Entry)(handle, arguments...);
+        if (CommandBuffer* const buffer = followed(handle); buffer != nullptr) buffer->end_render_pass();
     }
 };
 
@@ -87,8 +97,8 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer handle, uint32_t c
 // {name, hook} of a copy, fill or pass.
 #define LAPWING_WORK(name, kind) \
     { "vk" #name, as_hook(WorkHook<&DeviceTable::name, SpanKind::kind>::call) }
-#define LAPWING_PASS(name, begins) \
-    { "vk" #name, as_hook(PassHook<&DeviceTable::name, begins>::call) }
+#define LAPWING_PASS(hook, name) \
+    { "vk" #name, as_hook(hook<&DeviceTable::name>::call) }
 
 const NamedHook kHooks[] = {
     {"vkCmdDispatch", as_hook(CmdDispatch)},
@@ -110,12 +120,12 @@ const NamedHook kHooks[] = {
     LAPWING_WORK(CmdFillBuffer, kFill),
     LAPWING_WORK(CmdClearColorImage, kFill),
     LAPWING_WORK(CmdClearDepthStencilImage, kFill),
-    LAPWING_PASS(CmdBeginRenderPass, true),
-    LAPWING_PASS(CmdBeginRenderPass2, true),
-    LAPWING_PASS(CmdBeginRendering, true),
-    LAPWING_PASS(CmdEndRenderPass, false),
-    LAPWING_PASS(CmdEndRenderPass2, false),
-    LAPWING_PASS(CmdEndRendering, false),
+    {"vkCmdBeginRendering", as_hook(CmdBeginRendering)},
+    LAPWING_PASS(BeginPassHook, CmdBeginRenderPass),
+    LAPWING_PASS(BeginPassHook, CmdBeginRenderPass2),
+    LAPWING_PASS(EndPassHook, CmdEndRenderPass),
+    LAPWING_PASS(EndPassHook, CmdEndRenderPass2),
+    LAPWING_PASS(EndPassHook, CmdEndRendering),
     {"vkCmdExecuteCommands", as_hook(CmdExecuteCommands)},
 };
 #undef LAPWING_WORK

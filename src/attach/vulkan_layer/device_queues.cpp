@@ -113,23 +113,39 @@ SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence, SubmitCon
 void DeviceQueues::enter_batches(Queue& queue, Submission& submission, SubmitContents& contents, SubmitTicket& ticket) {
     uint32_t position = 0;
     for (const SubmitContents::Batch& batch : contents.batches) {
-        for (uint32_t i = 0; i < batch.buffers; ++i, ++position) {
+        std::size_t first = submission.executions.size();    // the first one without its copy behind it
+        std::size_t first_copy = submission.copies.size();
+        std::size_t suspended = Execution::kNever;
+        const uint32_t end = position + batch.buffers;
+        for (; position < end; ++position) {
             const std::shared_ptr<Recording>& recording = contents.recordings[position];
-            if (recording == nullptr) continue;
-            const std::size_t first = submission.executions.size();
-            const Placement results = place_results(queue, submission, recording, batch.takes_copies);
-            if (results.copy != nullptr) contents.copies.push_back({position, results.copy->commands});
-            Placement next = results;
-            enter(queue, submission, recording, next, ticket);
-            // A secondary that is executed twice by one primary has written the same queries twice in front of the
-            // copy.
-            for (std::size_t k = first; k < submission.executions.size(); ++k) {
-                Execution& execution = submission.executions[k];
+            if (recording != nullptr) {
+                Placement results = place_results(queue, submission, recording, batch.takes_copies);
+                const std::size_t own = submission.executions.size();
+                enter(queue, submission, recording, results, ticket);
+                join_passes(submission, *recording, own, suspended);
+                // Nothing may stand between the parts of a suspended render pass.
+                if (recording->pass_suspended && position + 1 < end) continue;
+            }
+            // Two executions of a secondary by one primary write the same queries in front of the copy.
+            for (; first < submission.executions.size(); ++first) {
+                Execution& execution = submission.executions[first];
                 if (execution.copy != nullptr && execution.number != execution.recording->executions)
                     execution.overwritten_before_copy = true;
             }
+            for (; first_copy < submission.copies.size(); ++first_copy)
+                contents.copies.push_back({position, submission.copies[first_copy].copy->commands});
         }
     }
+}
+
+// `own` is the place of the recording's own execution, where it has one; `suspended` that of the execution whose render
+// pass goes on.
+void DeviceQueues::join_passes(Submission& submission, const Recording& recording, std::size_t own,
+                               std::size_t& suspended) noexcept {
+    if (recording.resumed_end && suspended != Execution::kNever) submission.executions[suspended].resumed_by = own;
+    if (!recording.pass_suspended) suspended = Execution::kNever;
+    if (!recording.ops.empty() && recording.ops.back().end == RecordedOp::kEndsLater) suspended = own;
 }
 
 DeviceQueues::Placement DeviceQueues::place_results(const Queue& queue, Submission& submission,
@@ -190,7 +206,7 @@ void DeviceQueues::enter(Queue& queue, Submission& submission, const std::shared
     recording->last_queue = &queue;
     recording->last_sequence = submission.sequence;
     note_first_uses(pipelines_, execution);
-    if (!recording->ops.empty()) {
+    if (!recording->ops.empty() || recording->resumed_end) {
         submission.in_place |= execution.copy == nullptr;
         submission.executions.push_back(std::move(execution));
     }

@@ -106,9 +106,16 @@ private:
         std::size_t next_cell = 0;
         LossReason if_overwritten = LossReason::kOverwritten;
     };
+    // Where a stamp's result is.
+    struct StampPlace {
+        const Execution* execution = nullptr;
+        RecordedStamp stamp;
+    };
 
     Queue& queue_of(VkQueue handle);
     void enter_batches(Queue& queue, Submission& submission, SubmitContents& contents, SubmitTicket& ticket);
+    static void join_passes(Submission& submission, const Recording& recording, std::size_t own,
+                            std::size_t& suspended) noexcept;
     [[nodiscard]] Placement place_results(const Queue& queue, Submission& submission,
                                           const std::shared_ptr<Recording>& recording, bool takes_copies);
     [[nodiscard]] bool is_contested(const Queue& queue, const Recording& recording) const noexcept;
@@ -129,8 +136,12 @@ private:
     [[nodiscard]] static bool is_readable(const Queue& queue, bool may_ask) noexcept;
     void request_results(bool may_ask);
     [[nodiscard]] bool has_results(const Submission& submission) const noexcept;
-    [[nodiscard]] bool op_ready(const Execution& execution, const RecordedOp& op) const noexcept;
-    [[nodiscard]] uint64_t op_ticks(const Execution& execution, const RecordedOp& op, uint16_t query) const noexcept;
+    [[nodiscard]] static std::optional<StampPlace> end_of(const Submission& submission, const Execution& execution,
+                                                          const RecordedOp& op) noexcept;
+    [[nodiscard]] bool stamp_ready(const StampPlace& place) const noexcept;
+    [[nodiscard]] uint64_t stamp_ticks(const StampPlace& place) const noexcept;
+    [[nodiscard]] bool op_ready(const Submission& submission, const Execution& execution,
+                                const RecordedOp& op) const noexcept;
     bool settle_head(Queue& queue, bool may_ask);
     void settle_from_memory();
     void time_submission(Queue& queue, const Submission& submission);

@@ -77,26 +77,43 @@ void DeviceQueues::request_results(bool may_ask) {
     }
 }
 
-bool DeviceQueues::op_ready(const Execution& execution, const RecordedOp& op) const noexcept {
-    if (execution.copy != nullptr) {
-        const vulkan::ResultCell& cell = execution.copy->cells[execution.first_cell + op.chunk];
-        return cell.ready(op.begin) && cell.ready(op.end);
-    }
-    const uint32_t offset = requests_[execution.first_request + op.chunk].offset;
-    return reader_.ready(offset + op.begin) && reader_.ready(offset + op.end);
+// Nothing where a suspended render pass has no end that can be read.
+std::optional<DeviceQueues::StampPlace> DeviceQueues::end_of(const Submission& submission, const Execution& execution,
+                                                             const RecordedOp& op) noexcept {
+    if (op.end != RecordedOp::kEndsLater) return StampPlace{&execution, {op.chunk, op.end}};
+    if (execution.resumed_by == Execution::kNever) return std::nullopt;
+    const Execution& last = submission.executions[execution.resumed_by];
+    if (last.overwritten()) return std::nullopt;
+    return StampPlace{&last, *last.recording->resumed_end};
 }
 
-uint64_t DeviceQueues::op_ticks(const Execution& execution, const RecordedOp& op, uint16_t query) const noexcept {
-    if (execution.copy != nullptr) return execution.copy->cells[execution.first_cell + op.chunk].ticks(query);
-    return reader_.ticks(requests_[execution.first_request + op.chunk].offset + query);
+bool DeviceQueues::stamp_ready(const StampPlace& place) const noexcept {
+    const Execution& execution = *place.execution;
+    if (execution.copy != nullptr)
+        return execution.copy->cells[execution.first_cell + place.stamp.chunk].ready(place.stamp.query);
+    return reader_.ready(requests_[execution.first_request + place.stamp.chunk].offset + place.stamp.query);
+}
+
+uint64_t DeviceQueues::stamp_ticks(const StampPlace& place) const noexcept {
+    const Execution& execution = *place.execution;
+    if (execution.copy != nullptr)
+        return execution.copy->cells[execution.first_cell + place.stamp.chunk].ticks(place.stamp.query);
+    return reader_.ticks(requests_[execution.first_request + place.stamp.chunk].offset + place.stamp.query);
+}
+
+bool DeviceQueues::op_ready(const Submission& submission, const Execution& execution,
+                            const RecordedOp& op) const noexcept {
+    const std::optional<StampPlace> end = end_of(submission, execution, op);
+    return stamp_ready({&execution, {op.chunk, op.begin}}) && (!end || stamp_ready(*end));
 }
 
 bool DeviceQueues::has_results(const Submission& submission) const noexcept {
     if (submission.unreliable) return true;
     return std::all_of(submission.executions.begin(), submission.executions.end(), [&](const Execution& execution) {
         const std::vector<RecordedOp>& ops = execution.recording->ops;
-        return execution.overwritten() ||
-               std::all_of(ops.begin(), ops.end(), [&](const RecordedOp& op) { return op_ready(execution, op); });
+        return execution.overwritten() || std::all_of(ops.begin(), ops.end(), [&](const RecordedOp& op) {
+                   return op_ready(submission, execution, op);
+               });
     });
 }
 
@@ -149,11 +166,16 @@ void DeviceQueues::time_execution(Queue& queue, const Submission& submission, co
         const RecordedOp& op = ops[i];
         const bool warmup = first_use != execution.first_uses.end() && *first_use == i;
         if (warmup) ++first_use;
-        if (!op_ready(execution, op)) {
+        if (!op_ready(submission, execution, op)) {
             session_.counters().lost.add(LossReason::kDriverError);
             continue;
         }
-        const SpanTime time = queue.clock.judge(op_ticks(execution, op, op.begin), op_ticks(execution, op, op.end),
+        const std::optional<StampPlace> end = end_of(submission, execution, op);
+        if (!end) {    // its other part was recorded while nothing was timed
+            session_.counters().lost.add(LossReason::kAbandoned);
+            continue;
+        }
+        const SpanTime time = queue.clock.judge(stamp_ticks({&execution, {op.chunk, op.begin}}), stamp_ticks(*end),
                                                 submission.submitted_ns, submission.completed_ns);
         if (time.lost) {
             session_.counters().lost.add(*time.lost);

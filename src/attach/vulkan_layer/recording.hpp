@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,24 @@ class CopyStore;
 struct ResultCopy;
 struct Queue;
 
-/// A command that lies between two stamps.
+/// A query of a recording.
+struct RecordedStamp {
+    uint32_t chunk = 0;    ///< index into Recording::chunks
+    uint16_t query = 0;    ///< in the chunk
+};
+
+/// A command, or a whole render pass, that lies between two stamps.
 struct RecordedOp {
-    PipelineInfo* pipeline = nullptr;             ///< null for copies and fills
+    /// As `end`: a render pass that is suspended, and ends in a recording further behind in the submit.
+    static constexpr uint16_t kEndsLater = UINT16_MAX;
+
+    PipelineInfo* pipeline = nullptr;             ///< null for copies, fills and passes
     const std::string* op_label = nullptr;        ///< full label that names the op; null if none
     const std::string* kernel_label = nullptr;    ///< label that names the kernel; null if none
     std::array<uint32_t, 3> grid{};
     uint32_t chunk = 0;    ///< index into Recording::chunks
     uint16_t begin = 0;    ///< query in the chunk
-    uint16_t end = 0;      ///< query in the chunk
+    uint16_t end = 0;      ///< query in the chunk, or kEndsLater
     SpanKind kind = SpanKind::kDispatch;
 };
 
@@ -54,7 +64,9 @@ struct Recording {
     uint64_t dispatches = 0;                             ///< timed or not; without those of children
     uint64_t stamps = 0;
     bool has_render_pass = false;
-    bool has_stamps = false;    ///< it, or a secondary that it executes
+    bool pass_suspended = false;                 ///< at its end: nothing may be inserted behind it
+    std::optional<RecordedStamp> resumed_end;    ///< of a pass that an earlier recording of the submit has begun
+    bool has_stamps = false;                     ///< it, or a secondary that it executes
     bool copied = false;    ///< some of those stamps are written again by later submits: each submit copies them out
 
     /// How often it was submitted. Only the latest execution's results are there to be read in place.

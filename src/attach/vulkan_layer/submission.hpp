@@ -17,6 +17,8 @@ namespace lapwing::vulkan_layer {
 
 /// One execution of a recording.
 struct Execution {
+    static constexpr std::size_t kNever = SIZE_MAX;
+
     std::shared_ptr<Recording> recording;
     uint64_t number = 0;                 ///< value of Recording::executions when it was submitted
     std::vector<uint32_t> first_uses;    ///< ops that are the first dispatch ever of their pipeline, ascending
@@ -24,7 +26,8 @@ struct Execution {
     std::size_t first_cell = 0;          ///< of its first chunk in the copy
     std::size_t first_request = 0;       ///< while reading in place: its first chunk among the requests
     LossReason if_overwritten = LossReason::kOverwritten;    ///< read in place only: why it was not copied
-    bool overwritten_before_copy = false;                    ///< by another execution in front of the copy
+    std::size_t resumed_by = kNever;         ///< index of the execution in which its suspended render pass ends
+    bool overwritten_before_copy = false;    ///< by another execution in front of the copy
 
     /// Whether its results are gone for good.
     [[nodiscard]] bool overwritten() const noexcept {

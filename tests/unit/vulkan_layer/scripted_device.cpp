@@ -67,6 +67,9 @@ VkResult ScriptedDevice::submit_to(VkQueue queue, std::initializer_list<CommandB
     for (const CommandBuffer* buffer : buffers) contents.recordings.push_back(buffer->recording());
     const SubmitTicket ticket = device().queues().begin_submit(queue, fence, contents, tick());
     last_submit_.clear();
+    copies_behind_.clear();
+    for (const vulkan_layer::SubmitContents::Copy& inserted : contents.copies)
+        copies_behind_.push_back(inserted.behind);
     auto copy = contents.copies.begin();
     uint32_t position = 0;
     for (const CommandBuffer* buffer : buffers) {

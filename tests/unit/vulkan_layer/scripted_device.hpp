@@ -44,6 +44,8 @@ public:
     std::vector<vulkan_layer::SubmitContents::Signal> signals;    ///< of submits from now on
     /// Runs what the last submit carried, in order.
     void run_last_submit();
+    /// The places of the last submit's command buffers that a copy was inserted behind.
+    [[nodiscard]] const std::vector<std::size_t>& copies_behind() const { return copies_behind_; }
     /// The program sees a fence signalled.
     void see(VkFence fence);
     /// A millisecond passes.
@@ -66,6 +68,7 @@ private:
     std::unique_ptr<vulkan_layer::Session> session_;
     std::unique_ptr<vulkan_layer::Device> device_;
     std::map<const vulkan_layer::CommandBuffer*, VkCommandBuffer> handles_;
+    std::vector<std::size_t> copies_behind_;
     std::vector<VkCommandBuffer> last_submit_;    // with the layer's own among them
 };
 
