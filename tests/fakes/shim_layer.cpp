@@ -14,14 +14,22 @@
 //   own_wait_reads              own vkGetQueryPoolResults with VK_QUERY_RESULT_WAIT_BIT
 //   own_reads                   own vkGetQueryPoolResults
 //   own_reads_while_unfinished  those made while the device had unfinished submissions
+//   failed                      own calls that VK_SHIM_FAIL let fail
 //   longest_own, longest_added  {name, ns}: the longest own call, and the most time the layer added to a call of the
 //                               program (its duration above without its duration below)
+//
+// VK_SHIM_FAIL=NAME:N        own calls of the function NAME ("vkMapMemory") fail from the N-th on, before the driver
+// sees
+//                            them, with VK_ERROR_OUT_OF_DEVICE_MEMORY
+// VK_SHIM_LOSE=N             from the program's N-th vkQueueSubmit on, that function answers VK_ERROR_DEVICE_LOST
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+#include <type_traits>
 
 #include "layer.hpp"
 #include "submission_tracker.hpp"
@@ -74,6 +82,7 @@ namespace {
     X(CreateComputePipelines)   \
     X(AllocateMemory)           \
     X(FreeMemory)               \
+    X(BindBufferMemory)         \
     X(MapMemory)                \
     X(UnmapMemory)              \
     X(CreateBuffer)             \
@@ -126,6 +135,7 @@ struct FunctionStatistics {
 
 std::array<FunctionStatistics, kFunctionCount> g_functions;
 std::atomic<int64_t> g_own_wait_reads{0};
+std::atomic<int64_t> g_failed{0};
 std::atomic<int64_t> g_own_reads_while_unfinished{0};
 
 // The call of the program that this thread is in.
@@ -138,6 +148,28 @@ thread_local ApplicationCall* t_application_call = nullptr;
 
 int64_t now_ns() {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+struct FailureSetting {
+    std::string_view function;
+    int64_t first = 0;
+};
+FailureSetting failure_setting() {
+    const char* const text = std::getenv("VK_SHIM_FAIL");
+    const std::string_view setting = text != nullptr ? text : "";
+    const std::size_t colon = setting.find(':');
+    if (colon == std::string_view::npos) return {};
+    return {setting.substr(0, colon), std::atoll(text + colon + 1)};
+}
+
+// Whether this call, which the layer between makes by itself, is to fail.
+bool fails(Function function) {
+    static const FailureSetting setting = failure_setting();
+    if (setting.function != kFunctionNames[function]) return false;
+    static std::atomic<int64_t> calls{0};
+    if (++calls < setting.first) return false;
+    ++g_failed;
+    return true;
 }
 
 enum class Place { kAbove, kBelow };
@@ -227,8 +259,8 @@ void write_report() {
     std::fprintf(file, "},\"own_waits\":%lld,\"own_wait_reads\":%lld,\"own_reads\":%lld,",
                  static_cast<long long>(own_waits), static_cast<long long>(g_own_wait_reads.load()),
                  static_cast<long long>(g_functions[kGetQueryPoolResults].own.calls.load()));
-    std::fprintf(file, "\"own_reads_while_unfinished\":%lld,",
-                 static_cast<long long>(g_own_reads_while_unfinished.load()));
+    std::fprintf(file, "\"own_reads_while_unfinished\":%lld,\"failed\":%lld,",
+                 static_cast<long long>(g_own_reads_while_unfinished.load()), static_cast<long long>(g_failed.load()));
     write_longest(file, "longest_own", [](const FunctionStatistics& of) -> int64_t { return of.own.max_ns; });
     std::fputc(',', file);
     write_longest(file, "longest_added", [](const FunctionStatistics& of) -> int64_t { return of.longest_added_ns; });
@@ -272,6 +304,8 @@ struct Timed<kPlace, kFunction, Next, Result(VKAPI_PTR*)(First, Args...)> {
     static VKAPI_ATTR Result VKAPI_CALL call(First first, Args... args) {
         const auto next = Layer<ShimLayer<kPlace>>::device(first).table.*Next;
         const TimedCall<kPlace> timed(kFunction);
+        if constexpr (kPlace == Place::kBelow && std::is_same_v<Result, VkResult>)
+            if (timed.own() && fails(kFunction)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
         return next(first, args...);
     }
 };
@@ -286,11 +320,19 @@ VKAPI_ATTR VkResult VKAPI_CALL get_query_pool_results(VkDevice device, VkQueryPo
     const TimedCall<Place::kBelow> timed(kGetQueryPoolResults);
     if (timed.own() && unfinished) ++g_own_reads_while_unfinished;
     if (timed.own() && (flags & VK_QUERY_RESULT_WAIT_BIT) != 0) ++g_own_wait_reads;
+    if (timed.own() && fails(kGetQueryPoolResults)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     return state.table.GetQueryPoolResults(device, pool, first, count, size, data, stride, flags);
+}
+
+bool is_lost() {
+    static const char* const first = std::getenv("VK_SHIM_LOSE");
+    static std::atomic<int64_t> submits{0};
+    return first != nullptr && ++submits >= std::atoll(first);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
     auto& state = Below::device(queue);
+    if (is_lost()) return VK_ERROR_DEVICE_LOST;
     const VkFence used = state.submissions.fence_for(fence);
     const TimedCall<Place::kBelow> timed(kQueueSubmit);
     const VkResult result = state.table.QueueSubmit(queue, count, infos, used);

@@ -45,6 +45,7 @@ endfunction()
 
 lapwing_vulkan_tests(vulkan_witness_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_spans_test DRIVERS lavapipe swiftshader)
+lapwing_vulkan_tests(vulkan_faults_test DRIVERS lavapipe swiftshader TIMEOUT 300)
 lapwing_vulkan_tests(vulkan_passes_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_waits_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_times_test DRIVERS lavapipe swiftshader)

@@ -7,6 +7,7 @@
 //   neversubmit            --rounds command buffers of 10 dispatches recorded, one of 3 submitted
 //   exit-without-destroy   --rounds dispatches seen complete, then exit() with every object alive
 //   exit-while-busy        --rounds dispatches seen complete, 10 more submitted, then exit()
+//   lost                   submits 10 dispatches at a time, looks at every second one, until the device is lost
 //   nothing                opens Vulkan and submits nothing; exit code 3
 #include "vk_run.hpp"
 
@@ -20,8 +21,8 @@ namespace programs {
 namespace {
 
 void record(VulkanDevice& device, VkCommandBuffer commands, VkPipeline pipeline, unsigned dispatches,
-            const Work& work = {}) {
-    device.begin(commands);
+            const Work& work = {}, VkCommandBufferUsageFlags flags = 0) {
+    device.begin(commands, flags);
     device.begin_label(commands, "submit 0");
     device.begin_label(commands, "ADD sum-0");
     for (unsigned i = 0; i < dispatches; ++i) {
@@ -61,6 +62,30 @@ int run_neversubmit(unsigned rounds) {
     return 0;
 }
 
+int run_lost(unsigned rounds) {
+    VulkanDevice device;
+    const VkPipeline pipeline = device.make_pipeline("add_f32");
+    const VkFence fence = device.make_fence();
+    const VkCommandPool pool = device.make_pool();
+    const VkCommandBuffer commands = device.make_commands(pool);
+    record(device, commands, pipeline, 10, {}, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    VkSubmitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    unsigned accepted = 0;
+    VkResult result = VK_SUCCESS;
+    for (unsigned round = 0; round < rounds && result == VK_SUCCESS; ++round) {
+        const bool look = round % 2 == 0;
+        result = vkQueueSubmit(device.queue(), 1, &info, look ? fence : VK_NULL_HANDLE);
+        accepted += result == VK_SUCCESS ? 1 : 0;
+        if (result == VK_SUCCESS && look) device.wait(fence);
+    }
+    vkDeviceWaitIdle(device.handle());
+    std::printf("{\"dispatches\":%u,\"result\":%d}\n", 10 * accepted, static_cast<int>(result));
+    return 0;
+}
+
 [[noreturn]] void run_exit(unsigned rounds, bool busy) {
     VulkanDevice device;    // exit() does not destroy it
     const VkPipeline pipeline = device.make_pipeline("add_f32");
@@ -88,6 +113,7 @@ int run(std::string_view mode, double ms, unsigned rounds) {
     if (mode == "stamps") return run_stamps();
     if (mode == "resubmit") return run_resubmit(rounds);
     if (mode == "neversubmit") return run_neversubmit(rounds);
+    if (mode == "lost") return run_lost(rounds);
     if (mode == "exit-without-destroy") run_exit(rounds, false);
     if (mode == "exit-while-busy") run_exit(rounds, true);
     if (mode == "nothing") {

@@ -27,10 +27,11 @@ CopyStore::Made CopyStore::make(uint32_t queue_family, const std::vector<vulkan:
     } else if (!record(*copy, chunks)) {
         made = {nullptr, LossReason::kDriverError};
     }
-    if (made.copy == nullptr) {
-        if (made.why_not == LossReason::kDriverError) ++refusals_;
-        give_back_locked(*copy);
-    }
+    if (made.copy != nullptr) return made;
+    give_cells_back(*copy);
+    if (made.why_not == LossReason::kDriverError) ++refusals_;
+    // A buffer that could not be recorded may be in any state: it waits for its pool's end.
+    if (copy->usable) family.free.push_back(copy);
     return made;
 }
 
@@ -80,25 +81,29 @@ bool CopyStore::take_cells(ResultCopy& copy, std::size_t count) {
     return true;
 }
 
-bool CopyStore::record(const ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept {
+bool CopyStore::record(ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept {
+    copy.usable = false;
     VkCommandBufferBeginInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     if (vk_.BeginCommandBuffer(copy.commands, &info) != VK_SUCCESS) return false;
     cells_.record_copies(copy.commands, chunks, copy.cells);
-    return vk_.EndCommandBuffer(copy.commands) == VK_SUCCESS;
+    copy.usable = vk_.EndCommandBuffer(copy.commands) == VK_SUCCESS;
+    return copy.usable;
 }
 
-void CopyStore::give_back_locked(ResultCopy& copy) noexcept {
+void CopyStore::give_cells_back(ResultCopy& copy) noexcept {
     for (const vulkan::ResultCell& cell : copy.cells) cells_.give_back(cell);
     copy.cells.clear();
-    families_[copy.queue_family].free.push_back(&copy);    // has room: does not allocate
 }
 
 void CopyStore::give_back(std::span<ResultCopy* const> copies) noexcept {
     if (copies.empty()) return;
     const std::lock_guard lock(mutex_);
     if (families_.empty()) return;    // given back after destroy()
-    for (ResultCopy* const copy : copies) give_back_locked(*copy);
+    for (ResultCopy* const copy : copies) {
+        give_cells_back(*copy);
+        families_[copy->queue_family].free.push_back(copy);    // has room: does not allocate
+    }
 }
 
 void CopyStore::destroy() noexcept {

@@ -21,6 +21,7 @@ namespace lapwing::vulkan_layer {
 struct ResultCopy {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     uint32_t queue_family = 0;
+    bool usable = true;                       ///< may be recorded again
     std::vector<vulkan::ResultCell> cells;    ///< one a chunk, in the order of the chunks it was made for
 };
 
@@ -66,8 +67,8 @@ private:
     };
     [[nodiscard]] ResultCopy* command_buffer(Family& family, uint32_t queue_family);
     [[nodiscard]] bool take_cells(ResultCopy& copy, std::size_t count);
-    [[nodiscard]] bool record(const ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept;
-    void give_back_locked(ResultCopy& copy) noexcept;
+    [[nodiscard]] bool record(ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept;
+    void give_cells_back(ResultCopy& copy) noexcept;
 
     const vulkan::DeviceTable& vk_;
     const VkDevice device_;

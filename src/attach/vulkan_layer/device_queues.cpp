@@ -406,7 +406,7 @@ void DeviceQueues::finish(int64_t now_ns) {
     const std::lock_guard lock(mutex_);
     if (usable()) {
         drain(now_ns);
-        if (usable()) lose_pending(LossReason::kAbandoned);
+        if (usable()) settle_rest();
         announce_clock();
         usable_.store(false, std::memory_order_relaxed);
     }

@@ -143,6 +143,7 @@ private:
     [[nodiscard]] bool op_ready(const Submission& submission, const Execution& execution,
                                 const RecordedOp& op) const noexcept;
     bool settle_head(Queue& queue, bool may_ask);
+    void settle_rest();
     void settle_from_memory();
     void time_submission(Queue& queue, const Submission& submission);
     void time_execution(Queue& queue, const Submission& submission, const Execution& execution);
@@ -168,7 +169,8 @@ private:
     vulkan::QueryReader reader_;
     bool render_pass_seen_ = false;
     bool step_closed_ = false;
-    bool draining_ = false;    // a deadline counts, not the number of reads
+    bool draining_ = false;       // a deadline counts, not the number of reads
+    bool read_failed_ = false;    // the last read, with an error
     int64_t next_anchor_ns_ = 0;
     // Kept between harvests for their memory.
     std::vector<vulkan::QueryReader::Request> requests_;

@@ -33,6 +33,7 @@ void DeviceQueues::harvest(int64_t now_ns) {
             const vulkan::QueryReader::Outcome outcome =
                 reader_.read(vk_, device_, ChunkStore::kQueriesPerChunk, requests_);
             Counters::add(session_.counters().result_reads, outcome.calls);
+            read_failed_ = outcome.error != VK_SUCCESS;
             if (outcome.device_lost) {
                 lose_pending(LossReason::kDeviceLost);
                 usable_.store(false, std::memory_order_relaxed);
@@ -128,6 +129,15 @@ bool DeviceQueues::settle_head(Queue& queue, bool may_ask) {
     return true;
 }
 
+// The device is destroyed and the time for late results is over. What the last harvest has read of a submission is
+// still timed.
+void DeviceQueues::settle_rest() {
+    spans_.clear();
+    for (auto& [handle, queue] : queues_)
+        for (const Submission& submission : queue.pending) time_submission(queue, submission);
+    session_.device_spans(spans_);
+}
+
 // The process exits: of what the program has seen complete, what lies in memory is timed. Nothing is called, and what
 // is timed stays where it is, for other threads may still be in the driver.
 void DeviceQueues::settle_from_memory() {
@@ -167,7 +177,8 @@ void DeviceQueues::time_execution(Queue& queue, const Submission& submission, co
         const bool warmup = first_use != execution.first_uses.end() && *first_use == i;
         if (warmup) ++first_use;
         if (!op_ready(submission, execution, op)) {
-            session_.counters().lost.add(LossReason::kDriverError);
+            session_.counters().lost.add(draining_ && !read_failed_ ? LossReason::kAbandoned
+                                                                    : LossReason::kDriverError);
             continue;
         }
         const std::optional<StampPlace> end = end_of(submission, execution, op);
