@@ -117,6 +117,7 @@ const NamedHook kHooks[] = {
     LAPWING_WORK(CmdResolveImage, kCopy),
     LAPWING_WORK(CmdResolveImage2, kCopy),
     LAPWING_WORK(CmdUpdateBuffer, kCopy),
+    LAPWING_WORK(CmdCopyQueryPoolResults, kCopy),
     LAPWING_WORK(CmdFillBuffer, kFill),
     LAPWING_WORK(CmdClearColorImage, kFill),
     LAPWING_WORK(CmdClearDepthStencilImage, kFill),

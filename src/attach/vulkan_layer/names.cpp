@@ -92,6 +92,15 @@ bool is_region_label(std::string_view label) noexcept {
     return std::all_of(label.begin() + kPrefix.size(), label.end(), is_digit);
 }
 
+std::string_view given_name(std::string_view object_name) noexcept {
+    if (!object_name.starts_with("DawnDbg=")) return object_name;
+    const std::size_t type = object_name.find(";Dawn_");
+    if (type == std::string_view::npos) return object_name;
+    const std::string_view rest = object_name.substr(type + std::string_view(";Dawn_").size());
+    const std::size_t label = rest.find('_');
+    return label == std::string_view::npos ? std::string_view{} : rest.substr(label + 1);
+}
+
 Site make_site(SpanKind kind, const CommandNames& names, const std::array<uint32_t, 3>& grid, bool warmup) {
     Site site;
     site.kind = kind;

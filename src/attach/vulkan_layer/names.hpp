@@ -32,6 +32,11 @@ struct OpName {
 /// Whether the label only numbers a stretch of work ("submit 3") and so names no op: it would be a name per submit.
 [[nodiscard]] bool is_region_label(std::string_view label) noexcept;
 
+/// The program's own part of an object name: Dawn hands "axpy" on as "DawnDbg=1;Dawn_ShaderModule_axpy", and an object
+/// without a label as "DawnDbg=1;Dawn_ShaderModule", of which nothing is the program's. Other names are the program's.
+/// Source:  what Dawn sends with its feature use_user_defined_labels_in_backend (npm webgpu 0.6.2).
+[[nodiscard]] std::string_view given_name(std::string_view object_name) noexcept;
+
 /// What is known of a command when its site is made.
 struct CommandNames {
     std::string_view op_label;        ///< full label that names the op; empty if none

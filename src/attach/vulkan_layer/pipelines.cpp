@@ -5,6 +5,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "attach/vulkan_layer/names.hpp"
+
 namespace lapwing::vulkan_layer {
 
 namespace {
@@ -23,6 +25,11 @@ uint64_t hash_words(const void* data, std::size_t bytes, uint64_t seed = 0xcbf29
         left -= size;
     }
     return hash;
+}
+
+// Entry points that compilers give to every shader: GLSL's, and Dawn's.
+bool says_nothing(std::string_view entry) noexcept {
+    return entry == "main" || entry == "dawn_entry_point";
 }
 
 const VkShaderModuleCreateInfo* inline_module(const VkPipelineShaderStageCreateInfo& stage) noexcept {
@@ -60,7 +67,7 @@ std::string PipelineTable::fallback_name(const VkPipelineShaderStageCreateInfo& 
         hash = hash_words(code->pCode, code->codeSize);
     }
     const char* const entry = stage.pName == nullptr ? "main" : stage.pName;
-    if (!module_name.empty()) return std::strcmp(entry, "main") == 0 ? module_name : module_name + ":" + entry;
+    if (!module_name.empty()) return says_nothing(entry) ? module_name : module_name + ":" + entry;
 
     // Constants make another kernel of the same code.
     if (const VkSpecializationInfo* constants = stage.pSpecializationInfo; constants != nullptr)
@@ -94,7 +101,7 @@ void PipelineTable::forget_pipeline(VkPipeline pipeline) noexcept {
 }
 
 void PipelineTable::name_object(VkObjectType type, uint64_t handle, const char* name) {
-    const std::string_view text = name == nullptr ? "" : name;
+    const std::string_view text = given_name(name == nullptr ? "" : name);
     const std::unique_lock lock(mutex_);
     if (type == VK_OBJECT_TYPE_SHADER_MODULE) {
         const auto found = modules_.find(reinterpret_cast<VkShaderModule>(handle));

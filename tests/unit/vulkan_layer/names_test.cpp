@@ -54,6 +54,14 @@ TEST(OpLabel, SeveralOperationWordsAreOneOp) {
     EXPECT_EQ(parse_op_label("MUL MAT Qcur-1").layer, 1);
 }
 
+TEST(ObjectName, OfDawnTheProgramsLabelIsKept) {
+    EXPECT_EQ(given_name("DawnDbg=1;Dawn_ShaderModule_axpy module"), "axpy module");
+    EXPECT_EQ(given_name("DawnDbg=1f;Dawn_ComputePipeline_mat_mul"), "mat_mul");
+    EXPECT_EQ(given_name("DawnDbg=1;Dawn_ShaderModule"), "") << "an object without a label must not name its kernels";
+    for (const char* kept : {"", "axpy", "Dawn_ShaderModule_axpy", "DawnDbg=1", "DawnDbg=1;axpy"})
+        EXPECT_EQ(given_name(kept), kept);
+}
+
 TEST(KernelLabel, OnlyAGridOfThreeNumbersIsCutOff) {
     EXPECT_EQ(without_grid("rms_norm_mul_f32 (1,1,1)"), "rms_norm_mul_f32");
     EXPECT_EQ(without_grid("mul_mat_vec (4294967295,65535,1)"), "mul_mat_vec");
