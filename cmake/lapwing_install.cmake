@@ -1,5 +1,4 @@
 # Install rules, so that find_package(lapwing) and pkg-config find what add_subdirectory gives: lapwing::<library>.
-option(LAPWING_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NOT LAPWING_INSTALL)
   return()
 endif()

@@ -77,11 +77,25 @@ class Command(PackageTest):
         folder = paths.split(":")[-1]
         self.assertTrue(folder.startswith(os.path.realpath(prefix)), folder)
 
-    def test_installed_manifest_names_an_installed_library(self):
+    def test_installed_manifests_name_the_installed_library(self):
         prefix = self.install()
-        manifest = next((prefix / "share/lapwing/vulkan/explicit_layer.d").glob("*.json"))
-        library = json.loads(manifest.read_text(encoding="utf-8"))["layer"]["library_path"]
-        self.assertTrue((manifest.parent / library).resolve().is_file(), library)
+        layers = []
+        for folder in ("lapwing/vulkan/explicit_layer.d", "vulkan/implicit_layer.d"):
+            manifest, = (prefix / "share" / folder).glob("*.json")
+            layers.append(json.loads(manifest.read_text(encoding="utf-8"))["layer"])
+            library = layers[-1]["library_path"]
+            self.assertTrue((manifest.parent / library).resolve().is_file(), library)
+        explicit, implicit = layers
+        self.assertEqual(explicit["name"], implicit["name"], "the loader takes a name once")
+        self.assertNotIn("enable_environment", explicit)
+        self.assertEqual(implicit["enable_environment"], {"LAPWING_VULKAN_LAYER": "1"})
+        self.assertEqual(list(implicit["disable_environment"]), ["LAPWING_VULKAN_LAYER_DISABLE"])
+
+    def test_project_around_lapwing_installs_nothing_of_it(self):
+        self.call(CMAKE, "-G", "Ninja", "-S", SOURCE / "tests/consumer", "-B", "consumer",
+                  f"-DLAPWING_SOURCE_DIR={SOURCE}", f"-DCMAKE_INSTALL_PREFIX={self.folder / 'prefix'}")
+        rules = "".join(path.read_text() for path in (self.folder / "consumer").glob("**/cmake_install.cmake"))
+        self.assertNotIn("lapwing_vulkan_layer", rules)
 
 
 if __name__ == "__main__":
