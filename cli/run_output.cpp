@@ -182,7 +182,7 @@ std::string to_text(const RecordingTotals& totals, bool killed) {
     if (!reasons.empty()) out += " (" + reasons + ")";
     if (cut)
         out += killed ? ", ends early (killed)"
-                      : ", ends early (no room on the disk, or a part of the program was killed)";
+                      : ", ends early (_exit or exec in the program, a part of it killed, or no room on the disk)";
     return out;
 }
 
