@@ -23,8 +23,8 @@ struct PerfettoWriterOptions {
 ///          overlap or its times are no slice, is kept as Lapwing's own data: read back, not shown by viewers. Host
 ///          spans handed over in one call nest on one lane. Names in slices are valid UTF-8 (U+FFFD for what is not);
 ///          `Site` keeps the raw bytes. docs/FILE_FORMAT.md has the details.
-///          At any moment a prefix of the file is a valid trace; what is held back is written by close(), by stats()
-///          and when a buffer is full.
+///          At any moment a prefix of the file is a valid trace; what is held back is written by flush(), stats() and
+///          close(), and when a buffer is full; heads of the file and the process at once.
 /// Errors:  kInvalidArgument naming the option; kUnwritable naming the path and the remedy, also where another
 ///          recording is being written to it. When the disk fills while writing, the file is cut back to its last whole
 ///          packet, the error is kept, and further spans are refused. In a forked child everything is refused.

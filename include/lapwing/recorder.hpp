@@ -13,14 +13,16 @@ namespace lapwing {
 struct RecorderOptions {
     /// Spans waiting for the writer, and as many steps; beyond it the newest are dropped and counted. > 0
     std::size_t max_pending_spans = 1u << 20;
-    /// The sink gets all that is pending, and the latest stats, at least this often. > 0
+    /// The sink gets all that is pending, and the latest stats, and is flushed, this long after the first of it came.
+    /// Half of what is promised (a second), so that a busy machine has the other half. > 0
     int64_t flush_interval_ns = 500'000'000;
 };
 
 /// Makes a sink usable from any thread and keeps its work off the program's threads.
 /// Shape:   calls return at once with the sink's first kept error, if any. Order per calling thread is kept. Of stats
-///          only the latest reaches the sink, once a flush interval, and again after later spans, since stats make a
-///          file writer write out what it holds back: call stats() at least once.
+///          only the latest reaches the sink, once a flush interval.
+///          Over a file writer with its default buffers everything is in the file after a second, or when a track has
+///          320 KiB of it (raw), whichever is first, as long as the disk keeps up: that is what a kill can take.
 /// Cost:    cold: a short lock and a copy of 32 bytes a span. The thread sleeps while nothing is pending.
 /// Threads: any. Owns exactly one thread (named "lapwing-writer"), with all signals blocked, from make_recorder() to
 ///          close(). A forked child has no such thread: there every call is refused without taking a lock, and the

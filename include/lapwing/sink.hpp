@@ -95,6 +95,8 @@ public:
     virtual Status spans(std::span<const SpanRecord> spans) = 0;
     virtual Status step(const StepRecord& step) = 0;
     virtual Status stats(const RecordingStats& stats) = 0;
+    /// Passes on what the sink holds back; a sink that holds nothing back does nothing.
+    virtual Status flush() { return {}; }
     virtual Status close() = 0;
 };
 

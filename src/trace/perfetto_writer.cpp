@@ -73,6 +73,7 @@ Status PerfettoWriter::process(const ProcessInfo& process) {
     append_meta(process_packet(process_uuid_, viewer_pid_, process.command));
     return state();
 }
+    flush_meta();    // whatever ends the process, its file says whose it is
 
 Status PerfettoWriter::device(const DeviceInfo& device) {
     devices_[device.id] = device;
@@ -145,6 +146,11 @@ Status PerfettoWriter::stats(const RecordingStats& stats) {
 
 Status PerfettoWriter::close() {
     if (closed_) return status_;
+Status PerfettoWriter::flush() {
+    if (!closed_) flush_all();
+    return state();
+}
+
     flush_all();
     keep(file_.close());
     closed_ = true;
@@ -310,7 +316,7 @@ void PerfettoWriter::append_meta(std::string_view packets) {
 // Writes the lane out where there is not room for `bytes`. Buffers start small, because most lanes hold little.
 void PerfettoWriter::make_room(Lane& lane, std::size_t bytes) {
     if (lane.buffer.room() >= bytes) return;
-    flush(lane);
+    flush_lane(lane);
     const std::size_t capacity = lane.buffer.capacity();
     const std::size_t wanted = std::min(capacity * 4, options_.buffer_bytes);
     if (wanted <= capacity || buffered_capacity_ + wanted > kMaxBufferedBytes) return;
@@ -324,7 +330,7 @@ void PerfettoWriter::flush_meta() {
     meta_.clear();
 }
 
-void PerfettoWriter::flush(Lane& lane) {
+void PerfettoWriter::flush_lane(Lane& lane) {
     flush_meta();    // descriptions come before what refers to them
     if (status_.ok() && !lane.buffer.content().empty()) keep(file_.append(lane.buffer.content()));
     lane.buffer.clear();
@@ -334,7 +340,7 @@ void PerfettoWriter::flush_all() {
     flush_meta();
     for (const auto& track : tracks_) {
         if (track == nullptr) continue;
-        for (const auto& lane : track->lanes) flush(*lane);
+        for (const auto& lane : track->lanes) flush_lane(*lane);
     }
 }
 

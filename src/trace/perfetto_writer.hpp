@@ -32,6 +32,7 @@ public:
     Status stats(const RecordingStats& stats) override;
     Status close() override;
 
+    Status flush() override;
 private:
     struct Track {
         TrackInfo info;
@@ -60,7 +61,7 @@ private:
     void append_meta(std::string_view packets);
     void make_room(Lane& lane, std::size_t bytes);
     void flush_meta();
-    void flush(Lane& lane);
+    void flush_lane(Lane& lane);
     void flush_all();
     void keep(Status status);
     [[nodiscard]] Status state() const;

@@ -21,8 +21,9 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-// So many spans are worth waking the writer before its interval is over.
-constexpr std::size_t kWakeSpans = 16384;
+// So many spans are worth waking the writer before its interval is over: with a lane's buffer of 256 KiB they make the
+// 320 KiB that a kill may take.
+constexpr std::size_t kWakeSpans = 1536;
 constexpr nanoseconds kDestructorDeadline = std::chrono::seconds(5);
 constexpr nanoseconds kForever = std::chrono::hours(24 * 365);
 
@@ -31,13 +32,12 @@ struct State {
     explicit State(std::unique_ptr<SpanSink> to, const RecorderOptions& with) : sink(std::move(to)), options(with) {}
 
     std::mutex mutex;
-    std::condition_variable work;     // the writer waits for spans, or for close
-    std::condition_variable done;     // close waits for the writer
-    trace::SpanQueue pending;         // guarded by mutex, like all below
-    std::size_t in_flight = 0;        // spans that the writer took and has not written yet
-    std::size_t waiting_steps = 0;    // pending or in flight
-    std::optional<RecordingStats> stats;
-    bool stats_fresh = false;
+    std::condition_variable work;           // the writer waits for spans, or for close
+    std::condition_variable done;           // close waits for the writer
+    trace::SpanQueue pending;               // guarded by mutex, like all below
+    std::size_t in_flight = 0;              // spans that the writer took and has not written yet
+    std::size_t waiting_steps = 0;          // pending or in flight
+    std::optional<RecordingStats> stats;    // not handed to the sink yet
     bool closing = false;
     bool finished = false;
     Status status;    // the sink's first error
@@ -61,7 +61,7 @@ public:
             const bool due = closing || steady_clock::now() >= next_flush_;
             if (!due) continue;
             next_flush_ = steady_clock::now() + interval();
-            flush_stats();
+            flush();
         }
         Status closed = state_->abandoned ? Status() : state_->sink->close();
         const std::lock_guard lock(state_->mutex);
@@ -77,7 +77,8 @@ private:
     bool take() {
         std::unique_lock lock(state_->mutex);
         State& state = *state_;
-        state.work.wait(lock, [&] { return state.closing || !state.pending.empty() || state.stats_fresh; });
+        // What the sink holds back is due at the next flush, whether or not more comes.
+        if (!unflushed_) state.work.wait(lock, [&] { return state.closing || !state.pending.empty() || state.stats; });
         state.work.wait_until(lock, next_flush_, [&] { return state.closing || state.pending.spans() >= kWakeSpans; });
         std::swap(batch_, state.pending);
         state.in_flight = batch_.spans();
@@ -90,7 +91,7 @@ private:
         std::size_t fed = 0;
         Status status;
         if (ok_) status = batch_.feed(*state_->sink, fed, [&] { return state_->abandoned.load(); });
-        fed_since_flush_ = fed_since_flush_ || !batch_.empty();
+        unflushed_ = unflushed_ || !batch_.empty();
         batch_.clear();
         state_->dropped += taken - fed;
         const std::lock_guard lock(state_->mutex);
@@ -99,17 +100,16 @@ private:
         keep(std::move(status));
     }
 
-    // Statistics make the sink write out what it holds back.
-    void flush_stats() {
+    void flush() {
         std::optional<RecordingStats> stats;
         {
             const std::lock_guard lock(state_->mutex);
-            if (state_->stats_fresh || fed_since_flush_) stats = state_->stats;
-            state_->stats_fresh = false;
+            stats.swap(state_->stats);
         }
-        fed_since_flush_ = false;
-        if (!stats || !ok_ || state_->abandoned) return;
-        Status status = state_->sink->stats(*stats);
+        const bool unflushed = std::exchange(unflushed_, false);
+        Status status;
+        if (ok_ && stats && !state_->abandoned) status = state_->sink->stats(*stats);
+        if (ok_ && status.ok() && unflushed && !state_->abandoned) status = state_->sink->flush();
         const std::lock_guard lock(state_->mutex);
         keep(std::move(status));
     }
@@ -124,7 +124,7 @@ private:
     std::shared_ptr<State> state_;
     trace::SpanQueue batch_;
     steady_clock::time_point next_flush_;
-    bool fed_since_flush_ = false;
+    bool unflushed_ = false;    // the sink took something after its last flush
     bool ok_ = true;
 };
 
@@ -197,8 +197,8 @@ public:
         if (forked()) return child_error();
         const std::lock_guard lock(state_->mutex);
         if (Status status = refusal(); !status.ok()) return status;
+        if (!state_->stats) state_->work.notify_one();
         state_->stats = stats;
-        if (!std::exchange(state_->stats_fresh, true)) state_->work.notify_one();
         return {};
     }
 

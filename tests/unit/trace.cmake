@@ -11,6 +11,10 @@ lapwing_test(
           trace/recorder_test.cpp
   LIBRARIES lapwing::trace)
 
+# Programs that are killed while they record, some of them inside write().
+lapwing_test(trace_killed_test SOURCES trace/trace_material.cpp trace/killed_test.cpp LIBRARIES lapwing::trace)
+target_link_options(trace_killed_test PRIVATE -Wl,--wrap=write)
+
 # The same files, read by readers that share no code with ours.
 add_executable(write_random_recording trace/write_random_recording.cpp trace/random_recording.cpp
                                       trace/trace_material.cpp)

@@ -26,10 +26,9 @@ Result<std::unique_ptr<Session>> Session::open(const LayerConfig& config) {
     if (!path.ok()) return path.error();
     Result<std::unique_ptr<SpanSink>> writer = open_perfetto_writer(path.value());
     if (!writer.ok()) return writer.error();
-    auto session = std::make_unique<Session>(config, make_recorder(std::move(writer).value()));
-    const Status announced = session->announce_process();
-    if (!announced.ok()) return announced.error();
-    return session;
+    // Before there is a thread: whatever ends the process, the file says whose it is.
+    if (Status announced = (*writer)->process(describe_process(config)); !announced.ok()) return announced.error();
+    return std::make_unique<Session>(config, make_recorder(std::move(writer).value()));
 }
 
 Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)
@@ -37,14 +36,14 @@ Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)
     armed_.store(arms_step(0), std::memory_order_relaxed);
 }
 
-Status Session::announce_process() {
+ProcessInfo Session::describe_process(const LayerConfig& config) {
     ProcessInfo process;
     process.pid = getpid();
     process.command = masked_command(own_command_words());
     process.lapwing_version = LAPWING_VERSION;
-    process.level = to_text(level_);
-    process.every = every_;
-    return recorder_->process(process);
+    process.level = to_text(config.level);
+    process.every = config.every;
+    return process;
 }
 
 uint32_t Session::add_device(DeviceInfo info) {

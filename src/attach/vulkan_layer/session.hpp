@@ -41,9 +41,11 @@ public:
     /// Errors:  kUnwritable naming the file; kExhausted where no thread can be started.
     [[nodiscard]] static Result<std::unique_ptr<Session>> open(const LayerConfig& config);
 
-    /// Uses a recorder that is already there; announce_process() is due.
+    /// Uses a recorder that is already there, to which the process was announced.
     Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder);
-    Status announce_process();
+
+    /// This process as a recording describes it.
+    [[nodiscard]] static ProcessInfo describe_process(const LayerConfig& config);
 
     /// Whether command buffers that are begun now get stamps. Hot: one relaxed load.
     [[nodiscard]] bool armed() const noexcept { return armed_.load(std::memory_order_relaxed); }

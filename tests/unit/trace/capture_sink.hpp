@@ -44,6 +44,10 @@ public:
         ++stats_calls;
         return answer;
     }
+    Status flush() override {
+        flushed = all.size();
+        return answer;
+    }
     Status close() override {
         ++closes;
         return answer;
@@ -58,6 +62,7 @@ public:
     std::vector<StepRecord> steps;
     std::optional<RecordingStats> latest_stats;
     int stats_calls = 0;
+    std::size_t flushed = 0;    // spans before the last flush
     int closes = 0;
     int used_before_announced = 0;
 };

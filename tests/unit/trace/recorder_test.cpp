@@ -76,6 +76,9 @@ public:
     Status stats(const RecordingStats& x) override {
         return call([&](auto& s) { return s.stats(x); });
     }
+    Status flush() override {
+        return call([&](auto& s) { return s.flush(); });
+    }
     Status close() override {
         return call([&](auto& s) { return s.close(); });
     }
@@ -190,12 +193,21 @@ TEST_F(RecorderTest, SinkGetsSpansAndStatsWithoutClose) {
     ASSERT_TRUE(recorder->close().ok());
 }
 
-TEST_F(RecorderTest, StatsAreRepeatedAfterLaterSpansSoThatASinkWritesThemOut) {
+TEST_F(RecorderTest, SinkIsFlushedAfterTheLastSpansThoughNothingElseComes) {
     auto recorder = make({.flush_interval_ns = 1'000'000});
-    ASSERT_TRUE(recorder->stats({}).ok());
-    EXPECT_TRUE(shared->wait_for([&] { return shared->sink.stats_calls == 1; }));
-    ASSERT_TRUE(recorder->spans(std::vector{span_of(1, 5, 5, 0)}).ok());
-    EXPECT_TRUE(shared->wait_for([&] { return shared->sink.all.size() == 1 && shared->sink.stats_calls >= 2; }));
+    for (std::size_t many : {1u, 5000u}) {    // fewer and more than wake the writer
+        const std::size_t before = shared->sink.all.size();
+        ASSERT_TRUE(recorder->spans(std::vector(many, span_of(1, 5, 5, 0))).ok());
+        EXPECT_TRUE(shared->wait_for([&] { return shared->sink.flushed == before + many; }));
+    }
+    EXPECT_EQ(shared->sink.stats_calls, 0);
+    ASSERT_TRUE(recorder->close().ok());
+}
+
+TEST_F(RecorderTest, ManySpansReachTheSinkLongBeforeTheInterval) {
+    auto recorder = make({.flush_interval_ns = kMinuteNs});
+    ASSERT_TRUE(recorder->spans(std::vector(1536, span_of(1, 5, 5, 0))).ok());
+    EXPECT_TRUE(shared->wait_for([&] { return shared->sink.all.size() == 1536; }));
     ASSERT_TRUE(recorder->close().ok());
 }
 

@@ -17,8 +17,9 @@ vulkan_layer::Device& ScriptedDevice::device() {
     vulkan_layer::LayerConfig config;
     config.out = "unused";
     config.every = every_;
-    session_ = std::make_unique<vulkan_layer::Session>(config, make_stream_recorder(stream));
-    EXPECT_TRUE(session_->announce_process().ok());
+    std::unique_ptr<Recorder> recorder = make_stream_recorder(stream);
+    EXPECT_TRUE(recorder->process(vulkan_layer::Session::describe_process(config)).ok());
+    session_ = std::make_unique<vulkan_layer::Session>(config, std::move(recorder));
     table_ = FakeDriver::device_table();
     const vulkan::DeviceTraits traits =
         vulkan::describe_device(FakeDriver::instance_table(), FakeDriver::physical_device(), VK_API_VERSION_1_3, {});
