@@ -16,6 +16,7 @@ if(installed_targets)
     INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/lapwing-config-version.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/lapwing-config.cmake ${PROJECT_BINARY_DIR}/lapwing-config-version.cmake
+                cmake/FindLibdeflate.cmake
     DESTINATION ${package_folder})
 
   # Static libraries for pkg-config, users before what they use. The group makes their order irrelevant all the same.

@@ -1,11 +1,15 @@
-// Recordings written and read: spans a second on one core, beside the bare write() of the same bytes.
+// Recordings written and read: spans a second on one core, beside the bare write() of the same bytes, libdeflate over
+// them and the bare read().
 //   bench_io [FOLDER]    files go to FOLDER, by default /dev/shm, so that no disk is measured
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,8 +58,8 @@ std::vector<SpanRecord> make_spans(bool by_track) {
     return spans;
 }
 
-uint64_t write_recording(std::span<const SpanRecord> spans) {
-    auto writer = open_perfetto_writer(file_path());
+uint64_t write_recording(std::span<const SpanRecord> spans, bool compress) {
+    auto writer = open_perfetto_writer(file_path(), {.compress = compress});
     if (!writer.ok()) return 0;
     SpanSink& sink = **writer;
     bool ok = sink.process({1, "bench_io", "", "kernel", 1}).ok();
@@ -80,11 +84,11 @@ void report(benchmark::State& state, uint64_t bytes) {
     state.counters["bytes_per_span"] = static_cast<double>(bytes) / static_cast<double>(kSpans);
 }
 
-void write_perfetto(benchmark::State& state, bool by_track) {
+void write_perfetto(benchmark::State& state, bool by_track, bool compress) {
     const std::vector<SpanRecord> spans = make_spans(by_track);
     uint64_t bytes = 0;
     for (auto _ : state) {
-        bytes = write_recording(spans);
+        bytes = write_recording(spans, compress);
         if (bytes == 0) state.SkipWithError("the recording could not be written");
     }
     report(state, bytes);
@@ -126,8 +130,40 @@ public:
     int64_t total_ns = 0;
 };
 
-void read_back(benchmark::State& state) {
-    const uint64_t bytes = write_recording(make_spans(true));
+// libdeflate, level 1, over the same bytes in pieces of a lane's buffer.
+void floor_libdeflate(benchmark::State& state) {
+    static_cast<void>(write_recording(make_spans(true), false));
+    std::ifstream in(file_path(), std::ios::binary);
+    const std::string plain{std::istreambuf_iterator<char>(in), {}};
+    libdeflate_compressor* const compressor = ::libdeflate_alloc_compressor(1);
+    std::vector<char> out(kChunkBytes);
+    std::size_t bytes = 0;
+    for (auto _ : state) {
+        bytes = 0;
+        for (std::size_t at = 0; at < plain.size(); at += kChunkBytes)
+            bytes += ::libdeflate_zlib_compress(compressor, plain.data() + at, std::min(kChunkBytes, plain.size() - at),
+                                                out.data(), out.size());
+    }
+    ::libdeflate_free_compressor(compressor);
+    report(state, bytes);
+    ::unlink(file_path().c_str());
+}
+
+// The bytes of a recording through read(), in pieces of the reader's buffer.
+void floor_read(benchmark::State& state) {
+    const uint64_t bytes = write_recording(make_spans(true), false);
+    std::vector<char> chunk(kChunkBytes);
+    for (auto _ : state) {
+        const int fd = ::open(file_path().c_str(), O_RDONLY | O_CLOEXEC);
+        while (::read(fd, chunk.data(), chunk.size()) > 0) benchmark::DoNotOptimize(chunk.data());
+        ::close(fd);
+    }
+    report(state, bytes);
+    ::unlink(file_path().c_str());
+}
+
+void read_back(benchmark::State& state, bool compress) {
+    const uint64_t bytes = write_recording(make_spans(true), compress);
     for (auto _ : state) {
         CountingSink sink;
         const auto summary = read_perfetto(file_path(), sink);
@@ -147,9 +183,13 @@ int main(int argc, char** argv) {
         benchmark::RegisterBenchmark(name, function)->Unit(benchmark::kMillisecond)->UseRealTime();
     };
     add("floor/write", floor_write);
-    add("write/perfetto", [](benchmark::State& state) { write_perfetto(state, true); });
-    add("write/perfetto_mixed", [](benchmark::State& state) { write_perfetto(state, false); });
-    add("read/perfetto", read_back);
+    add("write/perfetto", [](benchmark::State& state) { write_perfetto(state, true, false); });
+    add("write/perfetto_mixed", [](benchmark::State& state) { write_perfetto(state, false, false); });
+    add("floor/libdeflate", floor_libdeflate);
+    add("write/compressed", [](benchmark::State& state) { write_perfetto(state, true, true); });
+    add("floor/read", floor_read);
+    add("read/perfetto", [](benchmark::State& state) { read_back(state, false); });
+    add("read/compressed", [](benchmark::State& state) { read_back(state, true); });
     benchmark::RunSpecifiedBenchmarks();
     return 0;
 }

@@ -15,6 +15,17 @@ namespace lapwing {
 struct PerfettoWriterOptions {
     std::size_t buffer_bytes = 256 * 1024;    ///< raw bytes a lane may hold back before they are written; >= 4096
     uint32_t max_lanes = 64;                  ///< lanes a track's overlapping spans may be spread to; 1..255
+    bool compress = false;    ///< spans as compressed packets: 8 bytes a span instead of 26, for about 60 ns of time
+
+    /// A recording of several files: FILE, the oldest, then FILE.part2, FILE.part3 and so on. Each opens by itself. A
+    /// new one is begun where the last would become larger than this. 0 = no limit; else >= 1 MiB.
+    uint64_t max_part_bytes = 0;
+    uint32_t keep_parts = 0;    ///< the newest so many files are kept; 0 = all
+    /// Files that hold nothing but what is older than this are dropped (a ring of the last moments, in steps of an
+    /// eighth of it). ns; 0 = nothing is dropped for its age; else >= 1 s.
+    int64_t keep_ns = 0;
+
+    uint64_t run_id = 0;    ///< of the `lapwing run` that asked for it: tells its recordings from others; 0 = none did
 };
 
 /// Opens `path` for writing (created or truncated) as a sink that appends a Perfetto trace.
@@ -38,10 +49,11 @@ struct PerfettoWriterOptions {
 struct ReadSummary {
     uint64_t bytes = 0;
     uint64_t packets = 0;
+    uint64_t parts = 1;            ///< files that were read
     uint64_t spans = 0;            ///< handed to the sink
     uint64_t loose_spans = 0;      ///< of these, kept outside the slices: no viewer shows them
     bool torn = false;             ///< the last packet is incomplete: everything before it was read
-    uint64_t torn_at = 0;          ///< byte offset of the incomplete packet
+    uint64_t torn_at = 0;          ///< byte offset of the incomplete packet, in the last file
     uint64_t unclosed = 0;         ///< slices that were begun and never ended
     uint64_t unknown_sites = 0;    ///< spans whose site was never described; their name is used as op
 };
@@ -51,8 +63,12 @@ struct ReadSummary {
 ///          one. Names come as they were recorded and need not be valid UTF-8. Spans come before the step records that
 ///          they belong to, or after them.
 /// Errors:  kNotFound, kUnreadable, kBadFormat (empty, not a trace, no Lapwing recording, damaged), kUnsupported (a
-///          newer format, compressed packets, two recordings in one file): the message names the file, the place and
-///          what to do. The sink's own first error is returned as it is. A torn tail is not an error.
+///          newer format, packets compressed by zstd, two recordings in one file): the message names the file, the
+///          place and what to do. The sink's own first error is returned as it is. A torn tail is not an error.
 [[nodiscard]] Result<ReadSummary> read_perfetto(const std::string& path, SpanSink& sink);
+
+/// read_perfetto() of the file and of all later parts of the same recording beside it, oldest first.
+/// Shape:   `RecordingStats::left_out` is what the parts that are not there held.
+[[nodiscard]] Result<ReadSummary> read_recording(const std::string& path, SpanSink& sink);
 
 }    // namespace lapwing

@@ -78,11 +78,14 @@ struct RecordingStats {
     bool final = false;                  ///< written at an orderly end
     uint64_t executed_dispatches = 0;    ///< dispatches executed, timed or not
     uint64_t names_dropped = 0;          ///< sites folded into "other" because the table was full
+    uint64_t left_out = 0;               ///< of `recorded`: in older parts of the recording that are not in this stream
+    int64_t write_error = 0;             ///< errno of what ended the recording before the program; 0 = nothing did
 };
 
 /// A consumer of the span stream: a file writer, a view, a tee of several.
 /// Shape:   device, track and site are announced before the first span that refers to them. Spans of one track come in
-///          device order. `process` comes first and once.
+///          device order. `process` comes first; where it comes again, what is announced from there on is of another
+///          process.
 /// Errors:  the first failure is returned and kept by the sink; later calls may return it again and do nothing.
 /// Threads: one at a time.
 class SpanSink {

@@ -30,6 +30,9 @@ template <class V>
 void fields(V& visit, RecordingInfo& recording) {
     visit(1, recording.magic);
     visit(2, recording.version);
+    visit(3, recording.id);
+    visit(4, recording.run);
+    visit(5, recording.part, 1u);
 }
 template <class V>
 void fields(V& visit, ProcessInfo& process) {
@@ -110,6 +113,8 @@ void fields(V& visit, RecordingStats& stats) {
     visit(12, stats.final);
     visit(13, stats.executed_dispatches);
     visit(14, stats.names_dropped);
+    visit(15, stats.left_out);
+    visit(16, stats.write_error);
 }
 template <class V>
 void fields(V& visit, SpanRecord& loose) {

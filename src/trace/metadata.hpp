@@ -14,6 +14,9 @@ namespace lapwing::trace {
 struct RecordingInfo {
     std::string magic;
     uint32_t version = 0;
+    uint64_t id = 0;      ///< of this recording: its parts share it
+    uint64_t run = 0;     ///< of the `lapwing run` that asked for it; 0 = none did
+    uint32_t part = 1;    ///< counts the files of this recording
 };
 
 /// Says that a packet sequence carries the spans of a track.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "trace/metadata.hpp"
+#include "trace/packet_run.hpp"
 
 namespace lapwing::trace {
 
@@ -33,9 +34,32 @@ RecordingReader::RecordingReader(SpanSink& sink) : sink_(sink) {
 Status RecordingReader::packet(std::string_view bytes) {
     Packet packet;
     if (!split(bytes, packet)) return damaged("expected a well-formed trace packet");
-    if (packet.compressed)
-        return Error{Errc::kUnsupported, 0,
-                     "compressed packets cannot be read: write the recording without compression"};
+    return packet.compressed ? read_compressed(*packet.compressed) : read(packet);
+}
+
+Status RecordingReader::read_compressed(std::string_view body) {
+    const Result<std::string_view> unpacked = decompressor_.unpack(body);
+    if (!unpacked.ok()) return unpacked.error();
+    PacketRun run(*unpacked);
+    for (std::string_view bytes; run.next(bytes);) {
+        Packet packet;
+        Status status =
+            split(bytes, packet) && !packet.compressed ? read(packet) : damaged("expected a well-formed trace packet");
+        if (status.ok()) continue;
+        if (sink_failed_) return status;
+        Error error = status.error();
+        error.message += " (byte " + std::to_string(run.offset()) + " of its compressed packets)";
+        return error;
+    }
+    if (!run.whole())
+        return damaged("expected a whole packet at byte " + std::to_string(run.offset()) +
+                       " of its compressed packets");
+    return {};
+}
+
+Status RecordingReader::read(const Packet& packet) {
+    if (packet.zstd)
+        return Error{Errc::kUnsupported, 0, "packets compressed by zstd cannot be read: write them with zlib or plain"};
     Sequence& state = sequence(packet.sequence);
     if (Status status = read_state(state, packet); !status.ok()) return status;
     if (packet.own)
@@ -77,8 +101,10 @@ bool RecordingReader::split(std::string_view bytes, Packet& packet) {
                 packet.own = in.bytes();
                 break;
             case message(packet::kCompressedPackets):
+                packet.compressed = in.bytes();
+                break;
             case message(packet::kZstdCompressedPackets):
-                packet.compressed = true;
+                packet.zstd = true;
                 in.skip();
                 break;
             default:

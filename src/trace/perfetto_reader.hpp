@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lapwing/perfetto.hpp"
+#include "trace/compression.hpp"
 #include "trace/wire_reader.hpp"
 
 namespace lapwing::trace {
@@ -50,10 +51,12 @@ private:
         uint64_t clock = 0;
         uint64_t timestamp = 0;
         bool has_timestamp = false;
-        bool compressed = false;
-        std::optional<std::string_view> event, interned, defaults, snapshot, own;
+        bool zstd = false;
+        std::optional<std::string_view> event, interned, defaults, snapshot, own, compressed;
     };
 
+    Status read(const Packet& packet);
+    Status read_compressed(std::string_view body);
     [[nodiscard]] static bool split(std::string_view bytes, Packet& packet);
     Sequence& sequence(uint32_t id);
     Status read_state(Sequence& sequence, const Packet& packet);
@@ -72,6 +75,7 @@ private:
     Status announce_undescribed(const SpanRecord& span);
 
     SpanSink& sink_;
+    Decompressor decompressor_;
     bool sink_failed_ = false;
     bool recording_seen_ = false;
     uint64_t spans_ = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "trace/descriptor.hpp"
 #include "trace/fields.hpp"
@@ -43,12 +44,20 @@ int64_t end_of(const SpanRecord& span) {
 
 }    // namespace
 
-PerfettoWriter::PerfettoWriter(TraceFile file, const PerfettoWriterOptions& options)
+uint64_t random_id() {
+    return mix(static_cast<uint64_t>(clock_ns(CLOCK_REALTIME))) ^ static_cast<uint64_t>(::getpid()) << 32;
+}
+
+PerfettoWriter::PerfettoWriter(TraceFile file, const PerfettoWriterOptions& options, RecordingInfo identity)
     : file_(std::move(file)),
       options_(options),
-      // Ids of different recordings must not meet when traces are joined.
-      uuid_state_(mix(static_cast<uint64_t>(clock_ns(CLOCK_REALTIME))) ^ static_cast<uint64_t>(::getpid()) << 32),
-      process_uuid_(new_uuid()) {}
+      identity_(std::move(identity)),
+      uuid_state_(random_id()),
+      process_uuid_(new_uuid()) {
+    identity_.magic = kMagic;
+    identity_.version = kFormatVersion;
+    if (options.compress) compressor_.emplace();
+}
 
 PerfettoWriter::~PerfettoWriter() {
     static_cast<void>(close());
@@ -61,19 +70,23 @@ uint64_t PerfettoWriter::new_uuid() {
 }
 
 Status PerfettoWriter::start() {
-    append_meta(own_packet(kMetaSequence, own::kRecording, encode(RecordingInfo{kMagic, kFormatVersion})));
+    append_meta(own_packet(kMetaSequence, own::kRecording, encode(identity_)));
     append_meta(meta_head_packet(clock_ns(CLOCK_MONOTONIC)));
     flush_meta();
     return state();
 }
 
 Status PerfettoWriter::process(const ProcessInfo& process) {
+    if (std::exchange(has_process_, true)) {    // another process: its steps get tracks of their own
+        process_uuid_ = new_uuid();
+        step_tracks_.clear();
+    }
     viewer_pid_ = viewer_pid(process.pid);
     append_meta(own_packet(kMetaSequence, own::kProcess, encode(process)));
     append_meta(process_packet(process_uuid_, viewer_pid_, process.command));
+    flush_meta();    // whatever ends the process, its file says whose it is
     return state();
 }
-    flush_meta();    // whatever ends the process, its file says whose it is
 
 Status PerfettoWriter::device(const DeviceInfo& device) {
     devices_[device.id] = device;
@@ -137,6 +150,7 @@ Status PerfettoWriter::step(const StepRecord& step) {
 }
 
 Status PerfettoWriter::stats(const RecordingStats& stats) {
+    if (!status_.ok() && !closed_) last_word_ = stats;
     // After the spans that they count, so that a file never claims spans that it does not hold.
     flush_all();
     append_meta(own_packet(kMetaSequence, own::kStats, encode(stats)));
@@ -144,23 +158,40 @@ Status PerfettoWriter::stats(const RecordingStats& stats) {
     return state();
 }
 
-Status PerfettoWriter::close() {
-    if (closed_) return status_;
 Status PerfettoWriter::flush() {
     if (!closed_) flush_all();
     return state();
 }
 
+Status PerfettoWriter::close() {
+    if (closed_) return status_;
     flush_all();
+    // A full disk has room for this: see TraceFile::append.
+    if (last_word_) {
+        last_word_->write_error = status_.error().driver_code;
+        const std::string stats = own_packet(kMetaSequence, own::kStats, encode(*last_word_));
+        static_cast<void>(file_.append({reinterpret_cast<const uint8_t*>(stats.data()), stats.size()}));
+    }
     keep(file_.close());
     closed_ = true;
     return status_;
+}
+
+uint64_t PerfettoWriter::size_bound() const noexcept {
+    uint64_t bytes = file_.size() + meta_.size();
+    for (const auto& track : tracks_) {
+        if (track == nullptr) continue;
+        for (const auto& lane : track->lanes) bytes += lane->buffer.content().size();
+    }
+    return bytes;
 }
 
 PerfettoWriter::Track& PerfettoWriter::track_of(TrackId id) {
     if (id >= tracks_.size()) tracks_.resize(id + std::size_t{1});
     if (tracks_[id] == nullptr) {
         tracks_[id] = std::make_unique<Track>();
+        tracks_[id]->process_uuid = process_uuid_;
+        tracks_[id]->pid = viewer_pid_;
         tracks_[id]->info = {id, TrackKind::kDeviceQueue, 0, "track " + std::to_string(id)};
     }
     return *tracks_[id];
@@ -277,14 +308,15 @@ std::string PerfettoWriter::shown_name(const TrackInfo& track) {
 void PerfettoWriter::describe_lane(Track& track, std::size_t index) {
     const uint64_t uuid = track.lanes[index]->track_uuid();
     const std::string name = shown_name(track.info);
-    if (index != 0) return append_meta(track_packet(uuid, process_uuid_, name + " lane " + std::to_string(index + 1)));
+    if (index != 0)
+        return append_meta(track_packet(uuid, track.process_uuid, name + " lane " + std::to_string(index + 1)));
     // Two tracks with one thread id would be merged into one by viewers.
     if (track.thread_id == 0 && track.info.kind == TrackKind::kHostThread) {
         const int32_t id = thread_id_in(track.info.name);
         if (id != 0 && thread_ids_.insert(id).second) track.thread_id = id;
     }
-    append_meta(track.thread_id != 0 ? thread_packet(uuid, viewer_pid_, track.thread_id, name)
-                                     : track_packet(uuid, process_uuid_, name));
+    append_meta(track.thread_id != 0 ? thread_packet(uuid, track.pid, track.thread_id, name)
+                                     : track_packet(uuid, track.process_uuid, name));
 }
 
 void PerfettoWriter::prepare(Lane& lane, const SpanRecord& span) {
@@ -332,7 +364,8 @@ void PerfettoWriter::flush_meta() {
 
 void PerfettoWriter::flush_lane(Lane& lane) {
     flush_meta();    // descriptions come before what refers to them
-    if (status_.ok() && !lane.buffer.content().empty()) keep(file_.append(lane.buffer.content()));
+    const std::span<const uint8_t> packets = lane.buffer.content();
+    if (status_.ok() && !packets.empty()) keep(file_.append(compressor_ ? compressor_->pack(packets) : packets));
     lane.buffer.clear();
 }
 
@@ -353,21 +386,3 @@ void PerfettoWriter::keep(Status status) {
 }
 
 }    // namespace lapwing::trace
-
-namespace lapwing {
-
-Result<std::unique_ptr<SpanSink>> open_perfetto_writer(const std::string& path, const PerfettoWriterOptions& options) {
-    if (options.buffer_bytes < 4096)
-        return Error{Errc::kInvalidArgument, 0,
-                     "buffer_bytes is " + std::to_string(options.buffer_bytes) + ": give at least 4096"};
-    if (options.max_lanes < 1 || options.max_lanes > 255)
-        return Error{Errc::kInvalidArgument, 0,
-                     "max_lanes is " + std::to_string(options.max_lanes) + ": give 1 to 255"};
-    Result<trace::TraceFile> file = trace::TraceFile::create(path);
-    if (!file.ok()) return file.error();
-    auto writer = std::make_unique<trace::PerfettoWriter>(std::move(file).value(), options);
-    if (const Status started = writer->start(); !started.ok()) return started.error();
-    return std::unique_ptr<SpanSink>(std::move(writer));
-}
-
-}    // namespace lapwing

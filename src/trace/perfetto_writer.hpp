@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,14 +11,20 @@
 #include <vector>
 
 #include "lapwing/perfetto.hpp"
+#include "trace/compression.hpp"
 #include "trace/lane.hpp"
+#include "trace/metadata.hpp"
 #include "trace/trace_file.hpp"
 
 namespace lapwing::trace {
 
+/// A number that no other recording is likely to have: ids must not meet when traces are joined.
+[[nodiscard]] uint64_t random_id();
+
 class PerfettoWriter final : public SpanSink {
 public:
-    PerfettoWriter(TraceFile file, const PerfettoWriterOptions& options);
+    /// `identity`: magic and version are filled in.
+    PerfettoWriter(TraceFile file, const PerfettoWriterOptions& options, RecordingInfo identity);
     ~PerfettoWriter() override;
 
     /// Writes the head of the file, so that even a program that records nothing leaves a recording.
@@ -30,12 +37,17 @@ public:
     Status spans(std::span<const SpanRecord> spans) override;
     Status step(const StepRecord& step) override;
     Status stats(const RecordingStats& stats) override;
+    Status flush() override;
     Status close() override;
 
-    Status flush() override;
+    /// What the file comes to at most when all that is held back is written.
+    [[nodiscard]] uint64_t size_bound() const noexcept;
+
 private:
     struct Track {
         TrackInfo info;
+        uint64_t process_uuid = 0;    // of the process it was announced for
+        int32_t pid = 1;
         int32_t thread_id = 0;    // as viewers know it; 0 = none of its own
         std::vector<std::unique_ptr<Lane>> lanes;
         std::vector<SpanRecord> batch;    // host spans of the current call
@@ -69,11 +81,15 @@ private:
 
     TraceFile file_;
     PerfettoWriterOptions options_;
+    RecordingInfo identity_;
+    std::optional<Compressor> compressor_;
     Status status_;    // the first error, after which nothing more is written
     bool closed_ = false;
+    std::optional<RecordingStats> last_word_;    // statistics that came after the first error
     std::string meta_;    // packets of the meta sequence that wait to be written, always before any lane's
     uint64_t uuid_state_;
-    uint64_t process_uuid_;
+    uint64_t process_uuid_;    // of the latest process
+    bool has_process_ = false;
     int32_t viewer_pid_ = 1;
     uint32_t next_sequence_ = 2;
     std::size_t buffered_capacity_ = 0;

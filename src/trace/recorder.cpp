@@ -61,7 +61,7 @@ public:
             const bool due = closing || steady_clock::now() >= next_flush_;
             if (!due) continue;
             next_flush_ = steady_clock::now() + interval();
-            flush();
+            flush(closing);
         }
         Status closed = state_->abandoned ? Status() : state_->sink->close();
         const std::lock_guard lock(state_->mutex);
@@ -100,7 +100,7 @@ private:
         keep(std::move(status));
     }
 
-    void flush() {
+    void flush(bool closing) {
         std::optional<RecordingStats> stats;
         {
             const std::lock_guard lock(state_->mutex);
@@ -108,7 +108,8 @@ private:
         }
         const bool unflushed = std::exchange(unflushed_, false);
         Status status;
-        if (ok_ && stats && !state_->abandoned) status = state_->sink->stats(*stats);
+        // The last ones reach a failed sink too: it may still have a place to say what became of the rest.
+        if ((ok_ || closing) && stats && !state_->abandoned) status = state_->sink->stats(*stats);
         if (ok_ && status.ok() && unflushed && !state_->abandoned) status = state_->sink->flush();
         const std::lock_guard lock(state_->mutex);
         keep(std::move(status));
@@ -196,10 +197,10 @@ public:
     Status stats(const RecordingStats& stats) override {
         if (forked()) return child_error();
         const std::lock_guard lock(state_->mutex);
-        if (Status status = refusal(); !status.ok()) return status;
+        if (state_->closing) return refusal();
         if (!state_->stats) state_->work.notify_one();
         state_->stats = stats;
-        return {};
+        return state_->status;
     }
 
     Status close() override { return close_within(kForever.count()); }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -122,7 +123,7 @@ Status TraceFile::append(std::span<const uint8_t> packets) {
         }
         const int error = result < 0 ? errno : ENOSPC;
         if (error == EINTR) continue;
-        size_ += whole_packets(packets, written);
+        size_ += whole_packets(packets, written - std::min(written, kLastWordBytes));
         // A pipe or a device cannot be cut; readers tolerate the torn tail.
         if (::ftruncate(fd_, static_cast<off_t>(size_)) == 0) static_cast<void>(::lseek(fd_, 0, SEEK_END));
         return failure("cannot go on writing", error);

@@ -27,11 +27,16 @@ public:
     ~TraceFile();
 
     /// Appends whole packets.
-    /// Errors:  kUnwritable; what was written of the last packet is cut off again where the file can be cut.
+    /// Errors:  kUnwritable, with the system's errno; what was written of the last packet is cut off again where the
+    ///          file can be cut, and so much more that a packet of kLastWordBytes has room on a full disk.
+    static constexpr std::size_t kLastWordBytes = 512;
     Status append(std::span<const uint8_t> packets);
 
     /// Errors:  kUnwritable where the system reports a late write error.
     Status close();
+
+    /// Bytes in the file.
+    [[nodiscard]] uint64_t size() const noexcept { return size_; }
 
     /// Whether this process opened the file: false in a forked child.
     [[nodiscard]] bool owned() const noexcept;

@@ -1,3 +1,4 @@
+find_package(Libdeflate REQUIRED)
 lapwing_test(
   trace_test
   SOURCES trace/trace_material.cpp
@@ -7,9 +8,12 @@ lapwing_test(
           trace/writer_test.cpp
           trace/unwritable_test.cpp
           trace/damaged_file_test.cpp
+          trace/compressed_test.cpp
+          trace/rotation_test.cpp
+          trace/join_test.cpp
           trace/utf8_test.cpp
           trace/recorder_test.cpp
-  LIBRARIES lapwing::trace)
+  LIBRARIES lapwing::trace Libdeflate::Libdeflate)
 
 # Programs that are killed while they record, some of them inside write().
 lapwing_test(trace_killed_test SOURCES trace/trace_material.cpp trace/killed_test.cpp LIBRARIES lapwing::trace)

@@ -187,10 +187,10 @@ TEST(DamagedFile, FieldsOfALaterVersionArePassedOver) {
     EXPECT_TRUE(sink.sites.contains(99));
 }
 
-TEST(DamagedFile, CompressedPacketsAreNamedAsSuch) {
-    const Error error = error_for_content(sample_file() + std::string("\x0a\x04\x92\x03\x01x", 6));
+TEST(DamagedFile, PacketsCompressedByZstdAreNamedAsSuch) {
+    const Error error = error_for_content(sample_file() + std::string("\x0a\x04\xaa\x08\x01x", 6));
     EXPECT_EQ(error.code, Errc::kUnsupported);
-    EXPECT_THAT(error.message, HasSubstr("compressed"));
+    EXPECT_THAT(error.message, HasSubstr("zstd"));
 }
 
 TEST(DamagedFile, RecordingOfANewerFormatIsRefusedByVersion) {

@@ -14,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 WRITER, PROTO = sys.argv[1:3]
-PRIVATE_FIELD = 2000
+COMPRESSED = 50
 
 
 def varint(data, at):
@@ -48,6 +49,18 @@ def fields(data):
         yield number, value
 
 
+def packets(data):
+    """Every packet as a list of fields, compressed ones unpacked."""
+    for number, packet in fields(data):
+        assert number == 1, number
+        packet = list(fields(packet))
+        if packet[0][0] == COMPRESSED:
+            assert len(packet) == 1
+            yield from packets(zlib.decompress(packet[0][1]))
+        else:
+            yield packet
+
+
 class Viewer:
     """What a viewer makes of a trace, from Perfetto's public fields alone (and our loose spans)."""
 
@@ -60,9 +73,8 @@ class Viewer:
         self.loose = []
         self.sites = {}
         self.track_names = {}
-        for number, packet in fields(data):
-            assert number == 1, number
-            self.packet(list(fields(packet)))
+        for packet in packets(data):
+            self.packet(packet)
 
     def packet(self, packet):
         one = dict(packet)
@@ -222,7 +234,7 @@ class OutsideReader(unittest.TestCase):
         protoc = shutil.which("protoc")
         if not protoc:
             self.skipTest("protoc is not installed (protobuf-compiler)")
-        for seed in (1, 2, 3):
+        for seed in (1, 2, 3):    # plain ones
             _, data, expected = self.write(seed)
             decoded = subprocess.run(
                 [protoc, "--decode=lapwing.trace.Trace", "-I", os.path.dirname(PROTO), os.path.basename(PROTO)],

@@ -321,6 +321,37 @@ TEST_F(RecorderTest, ForkedChildNeitherBlocksNorWritesNorJoins) {
     EXPECT_EQ(shared->sink.all.size(), 1u);
 }
 
+// tracy#189, #318, #507: memory that grows with what is recorded. [field case E9, with 10^7 spans]
+TEST_F(RecorderTest, TenMillionSpansTakeNoMoreMemoryThanOneMillion) {
+    const auto resident_kb = [] {
+        const std::string line = status_line("/proc/self", "VmRSS");
+        return std::stoll(line);
+    };
+    for (const bool compress : {false, true}) {
+        auto writer = open_perfetto_writer("/dev/null", {.compress = compress});
+        ASSERT_TRUE(writer.ok());
+        auto recorder = make_recorder(std::move(*writer), {.max_pending_spans = 100'000});
+        ASSERT_TRUE(recorder->track({1, TrackKind::kDeviceQueue, 0, "queue"}).ok());
+        ASSERT_TRUE(recorder->site(1, site_of("op")).ok());
+        std::vector<SpanRecord> batch(1000);
+        int64_t now_ns = 0;
+        const auto hand_over = [&](int batches) {
+            for (int i = 0; i < batches; ++i) {
+                for (SpanRecord& span : batch) {
+                    now_ns += 5000;
+                    span = span_of(1, now_ns, 1000 + now_ns % 3000, 1);
+                }
+                ASSERT_TRUE(recorder->spans(batch).ok());
+            }
+        };
+        hand_over(1000);
+        const int64_t before = resident_kb();
+        hand_over(9000);
+        EXPECT_LT(resident_kb() - before, 8 * 1024);
+        EXPECT_TRUE(recorder->close().ok());
+    }
+}
+
 TEST_F(RecorderTest, RecordingThroughARecorderReadsBack) {
     const TemporaryFile file;
     auto writer = open_perfetto_writer(file.path());

@@ -53,6 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"overlaps", {}, {}, 64}, Case{"one_by_one", {.spans = 800}, {}, 1},
                     Case{"small_buffers_two_lanes", {}, tight(), 64},
                     Case{"one_lane", {}, {.buffer_bytes = 4096, .max_lanes = 1}, 300},
+                    Case{"compressed", {}, {.compress = true}, 200},
+                    Case{"compressed_small", {}, {.buffer_bytes = 4096, .compress = true}, 64},
                     Case{"many_sites", {.sites = 20'000, .spans = 6000, .hostile_names = false}, {}, 1000},
                     Case{"many_tracks", {.device_tracks = 300, .host_tracks = 40, .spans = 6000}, {}, 500}),
     [](const auto& shape) { return shape.param.name; });

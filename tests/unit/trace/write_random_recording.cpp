@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
     shape.sites = shape.seed % 2 == 0 ? 400 : 40;
     const test::Recording recording = test::random_recording(shape);
     const PerfettoWriterOptions options{.buffer_bytes = shape.seed % 2 == 0 ? std::size_t{4096} : std::size_t{262'144},
-                                        .max_lanes = shape.seed % 4 == 1 ? 3u : 64u};
+                                        .max_lanes = shape.seed % 4 == 1 ? 3u : 64u,
+                                        .compress = shape.seed > 4};
     auto writer = open_perfetto_writer(argv[1], options);
     if (!writer.ok() || !test::feed(recording, **writer, 200).ok()) return 1;
 

@@ -186,6 +186,24 @@ TEST_F(Writer, StepsThatOverlapAreSlicesOfTwoTracksAndNotSpans) {
     EXPECT_THAT(file.content(), Not(HasSubstr("steps lane 3")));
 }
 
+// A host clock that is set back, or a device whose ticks begin anew: what comes "before" goes to a lane where it nests.
+TEST_F(Writer, ClockThatStepsBackLosesNoSpanAndKeepsEveryLaneNested) {
+    auto writer = open();
+    std::vector<SpanRecord> spans;
+    int64_t now_ns = 1'000'000'000;
+    for (int i = 0; i < 5000; ++i) {
+        if (i % 1000 == 999) now_ns -= 600'000'000;
+        spans.push_back(span_of(i % 3 == 0 ? 2 : 1, now_ns += 1'000'000, 500'000, 1, 0));
+    }
+    for (std::size_t at = 0; at < spans.size(); at += 50)
+        ASSERT_TRUE(writer->spans(std::span(spans).subspan(at, 50)).ok());
+    ASSERT_TRUE(writer->close().ok());
+    const ReadSummary summary = read();    // which refuses a slice that ends before it begins
+    EXPECT_EQ(summary.unclosed, 0u);
+    EXPECT_EQ(summary.loose_spans, 0u);
+    EXPECT_EQ(keys(sink.all), keys(spans));
+}
+
 // perfetto#452: tracks of one name or one thread id are merged into one by viewers. [field case C12]
 TEST_F(Writer, TracksOfOneNameAreToldApart) {
     auto writer = open();
