@@ -90,8 +90,9 @@ struct Report {
     std::string file;
     SourceState source;    ///< set by the caller who read the file
     ProcessInfo process;
-    std::vector<DeviceInfo> devices;    ///< by id; the latest announcement of each
-    RecordingStats stats;               ///< the latest in the stream
+    std::vector<ProcessInfo> other_processes;    ///< joined into the recording: children of the first
+    std::vector<DeviceInfo> devices;             ///< by id; the latest announcement of each
+    RecordingStats stats;                        ///< the latest in the stream
     bool has_stats = false;
     int64_t window_ns = 0;                        ///< first to last moment recorded
     int64_t busy_ns = 0;                          ///< union of device spans, summed over devices
@@ -112,8 +113,9 @@ struct Report {
     StepSummary steps;
     std::vector<ReportRow> rows;    ///< by total_ns descending, then name; layers, steps in natural order, "-" last
 
-    /// begun = spans + estimated + lost: what the stream itself shows, checked against stats.begun by `unaccounted`.
-    [[nodiscard]] uint64_t begun() const noexcept { return spans + estimated + stats.lost.total(); }
+    /// begun = spans + estimated + lost + left out: what the stream itself shows, checked against stats.begun by
+    /// `unaccounted`.
+    [[nodiscard]] uint64_t begun() const noexcept { return spans + estimated + stats.lost.total() + stats.left_out; }
     /// Spans begun that are neither in the stream nor counted as lost (a killed process, a torn file).
     [[nodiscard]] uint64_t unaccounted() const noexcept {
         return has_stats && stats.begun > begun() ? stats.begun - begun() : 0;

@@ -163,6 +163,7 @@ std::string accounting(const Report& report) {
     if (!reasons.empty()) reasons += ")";
     std::string out = fmt::format("begun {} = measured {} + estimated {} + lost {}{}", report.begun(), report.spans,
                                   report.estimated, lost.total(), reasons);
+    if (report.stats.left_out != 0) out += fmt::format(" + dropped with older parts {}", report.stats.left_out);
     if (report.unaccounted() != 0) out += fmt::format("; unaccounted {}", report.unaccounted());
     return out;
 }

@@ -29,12 +29,13 @@ std::string or_empty(const std::optional<T>& value) {
 std::string to_csv(const Report& report, std::size_t top) {
     const auto lost = report.has_stats ? std::optional{report.stats.lost.total()} : std::nullopt;
     const auto begun = report.has_stats ? std::optional{report.begun()} : std::nullopt;
-    const std::string accounting =
-        fmt::format("{},{},{},{}", or_empty(begun), report.spans, report.estimated, or_empty(lost));
+    const auto left_out = report.has_stats ? std::optional{report.stats.left_out} : std::nullopt;
+    const std::string accounting = fmt::format("{},{},{},{},{}", or_empty(begun), report.spans, report.estimated,
+                                               or_empty(lost), or_empty(left_out));
 
     std::string out =
         "name,kind,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,share,per_step_ns,per_step_count,"
-        "warmup_count,warmup_ns,report_begun,report_measured,report_estimated,report_lost\n";
+        "warmup_count,warmup_ns,report_begun,report_measured,report_estimated,report_lost,report_left_out\n";
     for (const ReportRow* row : detail::select_rows(report, top).rows) {
         const Distribution& spans = row->spans;
         const auto known = [&](int64_t value) { return spans.count == 0 ? std::string{} : std::to_string(value); };

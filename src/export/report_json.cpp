@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "export/known.hpp"
 #include "lapwing/report.hpp"
@@ -62,6 +63,8 @@ Json source_json(const Report& report) {
                           {"lapwing_version", text_or_null(report.process.lapwing_version)},
                           {"level", text_or_null(report.process.level)},
                           {"every", report.process.every}};
+    out["other_pids"] = Json::array();
+    for (const ProcessInfo& other : report.other_processes) out["other_pids"].push_back(other.pid);
     out["torn_at"] = report.source.torn ? Json(report.source.torn_at) : Json(nullptr);
     return out;
 }
@@ -146,8 +149,12 @@ std::string to_json(const Report& report, std::size_t top) {
     out["spans"] = report.spans;
     out["estimated"] = report.estimated;
     out["lost"] = lost_json(report);
+    out["left_out"] = stats ? Json(report.stats.left_out) : Json(nullptr);
     out["unaccounted"] = stats ? Json(report.unaccounted()) : Json(nullptr);
     out["final"] = stats && report.stats.final;
+    out["write_error"] = stats && report.stats.write_error != 0
+                             ? Json(std::generic_category().message(static_cast<int>(report.stats.write_error)))
+                             : Json(nullptr);
     out["warmup"] = Json{{"spans", report.warmup_spans}, {"total_ns", report.warmup_ns}};
     out["own_cost"] = Json{{"host_ns_per_span", or_null(detail::host_ns_per_span(report))},
                            {"stamps", stats ? Json(report.stats.stamps) : Json(nullptr)},

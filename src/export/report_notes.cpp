@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "export/figures.hpp"
 #include "lapwing/report.hpp"
@@ -69,7 +70,12 @@ void note_file(const Report& report, Notes& notes) {
                         "everything before it is in this report",
                         source.torn_at));
     }
-    if (!report.has_stats) {
+    if (report.has_stats && report.stats.write_error != 0) {
+        notes.warn(
+            fmt::format("the recording could not be written any more before the program ended ({}): what came "
+                        "after that is missing",
+                        std::generic_category().message(static_cast<int>(report.stats.write_error))));
+    } else if (!report.has_stats) {
         notes.warn("recording ended without any count of spans begun and lost: what is missing here is unknown");
     } else if (!report.stats.final) {
         notes.warn(
@@ -80,7 +86,7 @@ void note_file(const Report& report, Notes& notes) {
         notes.warn(
             fmt::format("{} begun {} neither in the recording nor counted as lost{}",
                         counted(report.unaccounted(), "span", "spans"), report.unaccounted() == 1 ? "is" : "are",
-                        report.stats.final && !source.torn
+                        report.stats.final && !source.torn && report.stats.write_error == 0
                             ? ", although the recording is complete: this is a fault of Lapwing, please report it"
                             : ": they were in flight at the end, or in the part that is missing"));
     }
@@ -90,6 +96,11 @@ void note_file(const Report& report, Notes& notes) {
                         "written, or this is a fault of Lapwing",
                         counted(report.begun() - report.stats.begun, "span", "spans"), report.stats.begun));
     }
+    if (report.has_stats && report.stats.left_out != 0)
+        notes.tell(
+            fmt::format("{} in older parts of the recording, which are not in this report: dropped by --last or "
+                        "--keep, or files of their own",
+                        counted(report.stats.left_out, "span is", "spans are")));
     if (source.unclosed != 0)
         notes.warn(fmt::format("{} in the file never ended and {} left out",
                                counted(source.unclosed, "slice", "slices"), source.unclosed == 1 ? "is" : "are"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "export/figures.hpp"
 #include "export/headline.hpp"
 #include "export/known.hpp"
 #include "export/names.hpp"
@@ -47,6 +48,14 @@ std::string source_line(const Report& report) {
     if (process.pid != 0) facts += fmt::format("pid {}", process.pid);
     if (!process.level.empty())
         facts += fmt::format("{}level {}", facts.empty() ? "" : ", ", detail::printable(process.level));
+    if (!report.other_processes.empty()) {
+        facts += fmt::format("{}and {}: pid", facts.empty() ? "" : ", ",
+                             detail::counted(report.other_processes.size(), "other process", "other processes"));
+        const std::size_t shown = std::min<std::size_t>(report.other_processes.size(), 4);
+        for (std::size_t i = 0; i < shown; ++i)
+            facts += fmt::format("{} {}", i == 0 ? "" : ",", report.other_processes[i].pid);
+        if (shown < report.other_processes.size()) facts += ", ...";
+    }
     if (process.every > 1) facts += fmt::format("{}one step in {}", facts.empty() ? "" : ", ", process.every);
     if (!facts.empty()) out += fmt::format("{}({})", out.empty() ? "" : " ", facts);
     return out;

@@ -41,7 +41,7 @@ void count_spans(const StreamModel& model, Report& report) {
 class Builder final : public ReportBuilder {
 public:
     Status process(const ProcessInfo& process) override {
-        model_.set_process(process);
+        model_.add_process(process);
         return {};
     }
     Status device(const DeviceInfo& device) override {
@@ -73,7 +73,10 @@ public:
     Report build(std::optional<GroupBy> by) const override {
         Report report;
         report.by = by.value_or(detail::default_group(model_));
-        report.process = model_.process();
+        if (!model_.processes().empty()) {
+            report.process = model_.processes().front();
+            report.other_processes.assign(model_.processes().begin() + 1, model_.processes().end());
+        }
         for (const auto& [id, device] : model_.devices()) report.devices.push_back(device);
         report.stats = model_.stats();
         report.has_stats = model_.has_stats();

@@ -39,10 +39,10 @@ public:
     void set_site(SiteId id, const Site& site) { sites_[site_index(id)] = site; }
     void set_step(const StepRecord& step);
     void set_stats(const RecordingStats& stats);
-    void set_process(const ProcessInfo& process) { process_ = process; }
+    void add_process(const ProcessInfo& process) { processes_.push_back(process); }
     void add(std::span<const SpanRecord> spans);
 
-    [[nodiscard]] const ProcessInfo& process() const noexcept { return process_; }
+    [[nodiscard]] const std::vector<ProcessInfo>& processes() const noexcept { return processes_; }
     [[nodiscard]] const std::map<uint32_t, DeviceInfo>& devices() const noexcept { return devices_; }
     [[nodiscard]] const std::map<TrackId, ModelTrack>& tracks() const noexcept { return tracks_; }
     [[nodiscard]] const std::vector<Site>& sites() const noexcept { return sites_; }
@@ -65,7 +65,7 @@ private:
     [[nodiscard]] StepIndex find_step(uint32_t step);
     void extend_window(int64_t begin_ns, int64_t end_ns) noexcept;
 
-    ProcessInfo process_;
+    std::vector<ProcessInfo> processes_;    // as they came
     std::map<uint32_t, DeviceInfo> devices_;
     std::map<TrackId, ModelTrack> tracks_;
     std::vector<Site> sites_;
