@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "attach/vulkan_layer/output_file.hpp"
+
 namespace lapwing::vulkan_layer {
 
 namespace {
@@ -36,6 +38,7 @@ LayerConfig read_config(const char* (*get)(const char* name)) {
         if (error != std::errc{} || stop != end || config.every < 1 || config.every > kMaxEvery)
             config.problem = "LAPWING_EVERY: '" + std::string(text) + "' is not a whole number from 1 to 1000000";
     }
+    if (config.problem.empty()) config.problem = read_file_options(get, config.file);
     return config;
 }
 

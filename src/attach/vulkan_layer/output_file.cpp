@@ -4,16 +4,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <limits>
+#include <string_view>
 
 namespace lapwing::vulkan_layer {
 
 namespace {
 constexpr mode_t kMode = 0644;
+constexpr int kMaxNumber = 1000;    // processes with one number that left a recording beside this one
 
 // 0 or errno.
-int create(const std::string& path, int how) noexcept {
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, kMode);
+int create(const std::string& path) noexcept {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
     if (file < 0) return errno;
     close(file);
     return 0;
@@ -21,18 +25,51 @@ int create(const std::string& path, int how) noexcept {
 }    // namespace
 
 Result<std::string> claim_output_file(const std::string& path, pid_t pid) {
-    // O_EXCL decides the race between processes that start together: exactly one of them creates the file.
-    int error = create(path, O_EXCL);
-    if (error == 0) return path;
+    // O_EXCL decides the race between processes that start together: exactly one of them creates the file. A file of
+    // our pid is left from an older process and may be anything: it is left alone.
     std::string own = path;
-    if (error == EEXIST) {
-        // A file of this name is left from an older process with our pid, which cannot be writing any more.
-        own += '.' + std::to_string(pid);
-        error = create(own, O_TRUNC);
-        if (error == 0) return own;
+    int error = create(own);
+    for (int number = 1; error == EEXIST && number <= kMaxNumber; ++number) {
+        own = path + '.' + std::to_string(pid);
+        if (number > 1) own += '-' + std::to_string(number);
+        error = create(own);
     }
+    if (error == 0) return own;
     return Error{Errc::kUnwritable, error,
                  "cannot write '" + own + "' (" + std::strerror(error) + "): choose another file with -o"};
+}
+
+std::string read_file_options(const char* (*get)(const char* name), PerfettoWriterOptions& options) {
+    uint64_t compress = 0;
+    uint64_t keep = 0;
+    uint64_t last_ns = 0;
+    const struct {
+        const char* name;
+        uint64_t* value;
+        uint64_t least;    // where it is not 0
+        uint64_t most;
+    } variables[] = {
+        {"LAPWING_RUN", &options.run_id, 1, std::numeric_limits<uint64_t>::max()},
+        {"LAPWING_COMPRESS", &compress, 1, 1},
+        {"LAPWING_MAX_BYTES", &options.max_part_bytes, 1u << 20, std::numeric_limits<int64_t>::max()},
+        {"LAPWING_KEEP", &keep, 1, std::numeric_limits<uint32_t>::max()},
+        {"LAPWING_LAST_NS", &last_ns, 1'000'000'000, std::numeric_limits<int64_t>::max()},
+    };
+    for (const auto& variable : variables) {
+        const char* const found = get(variable.name);
+        const std::string_view text = found == nullptr ? std::string_view{} : std::string_view{found};
+        if (text.empty()) continue;
+        const char* const end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, *variable.value);
+        const uint64_t value = *variable.value;
+        if (error != std::errc{} || stop != end || value > variable.most || (value != 0 && value < variable.least))
+            return std::string(variable.name) + ": '" + std::string(text) + "' is not 0 or a whole number from " +
+                   std::to_string(variable.least) + " to " + std::to_string(variable.most);
+    }
+    options.compress = compress != 0;
+    options.keep_parts = static_cast<uint32_t>(keep);
+    options.keep_ns = static_cast<int64_t>(last_ns);
+    return {};
 }
 
 }    // namespace lapwing::vulkan_layer

@@ -24,7 +24,7 @@ constexpr std::array<const char*, kHostCallCount> kHostCallNames = {
 Result<std::unique_ptr<Session>> Session::open(const LayerConfig& config) {
     Result<std::string> path = claim_output_file(config.out, getpid());
     if (!path.ok()) return path.error();
-    Result<std::unique_ptr<SpanSink>> writer = open_perfetto_writer(path.value());
+    Result<std::unique_ptr<SpanSink>> writer = open_perfetto_writer(path.value(), config.file);
     if (!writer.ok()) return writer.error();
     // Before there is a thread: whatever ends the process, the file says whose it is.
     if (Status announced = (*writer)->process(describe_process(config)); !announced.ok()) return announced.error();

@@ -44,6 +44,42 @@ TEST_F(OutputFile, WhatAnotherProcessWroteIsNotTouched) {
     EXPECT_EQ(content, "theirs");
 }
 
+// A process number comes again: what an older run left under it is neither overwritten nor a reason to record nothing.
+TEST_F(OutputFile, FileThatAnOlderProcessOfThatNumberLeftIsNotTouched) {
+    std::ofstream(path("x.pftrace")) << "first";
+    std::ofstream(path("x.pftrace.102")) << "older";
+    for (const char* name : {"x.pftrace.102-2", "x.pftrace.102-3"}) {
+        const auto claimed = claim_output_file(path("x.pftrace"), 102);
+        ASSERT_TRUE(claimed.ok());
+        EXPECT_EQ(claimed.value(), path(name));
+    }
+    std::string content;
+    std::ifstream(path("x.pftrace.102")) >> content;
+    EXPECT_EQ(content, "older");
+}
+
+TEST_F(OutputFile, OptionsOfTheFileComeFromTheEnvironment) {
+    PerfettoWriterOptions options;
+    const auto all = [](const char* name) -> const char* {
+        const std::string_view wanted = name;
+        if (wanted == "LAPWING_RUN") return "18446744073709551615";
+        if (wanted == "LAPWING_COMPRESS") return "1";
+        if (wanted == "LAPWING_MAX_BYTES") return "1048576";
+        if (wanted == "LAPWING_KEEP") return "3";
+        return wanted == "LAPWING_LAST_NS" ? "30000000000" : nullptr;
+    };
+    EXPECT_EQ(read_file_options(all, options), "");
+    EXPECT_EQ(options.run_id, ~uint64_t{0});
+    EXPECT_TRUE(options.compress);
+    EXPECT_EQ(options.max_part_bytes, 1'048'576u);
+    EXPECT_EQ(options.keep_parts, 3u);
+    EXPECT_EQ(options.keep_ns, 30'000'000'000);
+    const auto bad = [](const char* name) -> const char* {
+        return std::string_view(name) == "LAPWING_MAX_BYTES" ? "1000" : nullptr;
+    };
+    EXPECT_NE(read_file_options(bad, options).find("LAPWING_MAX_BYTES: '1000'"), std::string::npos);
+}
+
 TEST_F(OutputFile, AFolderThatDoesNotExistIsNamed) {
     const auto claimed = claim_output_file(path("no/such/x.pftrace"), 103);
     ASSERT_FALSE(claimed.ok());
