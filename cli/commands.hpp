@@ -17,7 +17,10 @@ inline constexpr int kNotExecutable = 126;    ///< the program is there and cann
 inline constexpr int kNoProgram = 127;        ///< there is no such program
 inline constexpr int kSignalBase = 128;       ///< plus the number of the signal that ended the program
 
-/// Prints "lapwing: <message>" as one line on stderr.
+/// Prints "lapwing: <message>" as one line on stderr; control characters, which names may hold, as "\xNN".
+void say(const std::string& message);
+
+/// The same for an error.
 /// Shape:   returns `code`, so that a caller can say `return fail(kBadUse, ...)`.
 int fail(int code, const std::string& message);
 

@@ -9,11 +9,16 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "export/names.hpp"
 
 namespace lapwing::cli {
 
+void say(const std::string& message) {
+    std::fprintf(stderr, "lapwing: %s\n", detail::printable(message).c_str());
+}
+
 int fail(int code, const std::string& message) {
-    std::fprintf(stderr, "lapwing: %s\n", message.c_str());
+    say(message);
     return code;
 }
 

@@ -70,7 +70,7 @@ int run_report(const ReportOptions& options) {
         by = parsed.value();
     }
     const std::unique_ptr<ReportBuilder> builder = make_report_builder();
-    const Result<ReadSummary> read = read_perfetto(options.file, *builder);
+    const Result<ReadSummary> read = read_recording(options.file, *builder);
     if (!read) return fail(kBadUse, read.error().message);
 
     Report report = builder->build(by);

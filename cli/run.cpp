@@ -17,6 +17,7 @@
 
 #include "commands.hpp"
 #include "run_environment.hpp"
+#include "run_file_options.hpp"
 #include "run_output.hpp"
 #include "run_process.hpp"
 
@@ -30,6 +31,7 @@ struct RunOptions {
     std::string level = "kernel";
     std::string every = "1";
     std::optional<std::string> output;    ///< absent = named after the program
+    FileOptions file;
     std::vector<std::string> command;
 };
 
@@ -44,7 +46,7 @@ std::optional<std::string> find_bad_option(const RunOptions& options) {
     const std::from_chars_result parsed = std::from_chars(options.every.data(), end, every);
     if (parsed.ec != std::errc() || parsed.ptr != end || every == 0 || every > kMaxEvery)
         return "--every '" + options.every + "' is not a whole number from 1 to " + std::to_string(kMaxEvery);
-    return std::nullopt;
+    return find_bad_option(options.file);
 }
 
 std::vector<std::string> own_environment() {
@@ -53,8 +55,10 @@ std::vector<std::string> own_environment() {
     return out;
 }
 
-bool did_nothing(const RecordingTotals& totals) {
-    return totals.spans == 0 && totals.stats.begun == 0 && totals.stats.executed_dispatches == 0;
+// Without statistics something else went wrong, unless the program was killed before the first came.
+bool did_nothing(const RecordingTotals& totals, bool killed) {
+    return (totals.has_stats || killed) && totals.stats.write_error == 0 && totals.spans == 0 &&
+           totals.stats.begun == 0 && totals.stats.executed_dispatches == 0;
 }
 
 /// Why a program did nothing on a GPU, as far as it can be told.
@@ -69,34 +73,37 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
                    const ProgramEnd& end) {
     const std::string& program = options.command.front();
     if (options.level == "off") {
-        std::fprintf(stderr, "lapwing: level off: nothing was recorded\n");
+        say("level off: nothing was recorded");
         return;
     }
     std::error_code ignored;
     if (!std::filesystem::exists(place.path(), ignored)) {
-        std::fprintf(stderr,
-                     "lapwing: warning: %s used no GPU API that Lapwing can see: it opened no Vulkan device%s\n",
-                     program.c_str(), why_nothing(end).c_str());
+        say("warning: " + program + " used no GPU API that Lapwing can see: it opened no Vulkan device" +
+            why_nothing(end));
         return;
     }
-    // The layer makes the file when the program opens a device; a program that is killed then leaves it empty.
-    const bool empty = std::filesystem::file_size(place.path(), ignored) == 0;
-    const Result<RecordingTotals> totals = empty ? RecordingTotals{} : read_totals(place.path());
+    // The layer makes the file when the program opens a device, and writes its head at once.
+    if (std::filesystem::file_size(place.path(), ignored) == 0) {
+        say("warning: nothing could be written to " + shown + " (is its disk full?): there is no recording of " +
+            program);
+        ::unlink(place.path().c_str());
+        return;
+    }
+    const Result<RecordingTotals> totals = read_totals(place.path());
     if (!totals) {
         fail(kOk, totals.error().message);
         return;
     }
-    if (did_nothing(totals.value())) {
-        std::fprintf(stderr, "lapwing: warning: %s opened Vulkan but %s%s\n", program.c_str(),
-                     end.signalled ? "saw no GPU work complete" : "dispatched nothing", why_nothing(end).c_str());
-        if (empty) ::unlink(place.path().c_str());
+    if (did_nothing(totals.value(), end.signalled)) {
+        say("warning: " + program + " opened Vulkan but " +
+            (end.signalled ? "saw no GPU work complete" : "dispatched nothing") + why_nothing(end));
         return;
     }
     std::string also;
-    for (const std::string& child : place.children()) also += (also.empty() ? "" : ", ") + child;
+    for (const std::string& child : place.children())
+        also += (also.empty() ? "" : ", ") + std::filesystem::path(child).filename().string();
     if (!also.empty()) also = "; child processes: " + also;
-    std::fprintf(stderr, "lapwing: %s: %s%s; see: lapwing report %s\n", shown.c_str(),
-                 to_text(totals.value(), end.signalled).c_str(), also.c_str(), shown.c_str());
+    say(shown + ": " + to_text(totals.value(), end.signalled) + also + "; see: lapwing report " + shown);
 }
 
 int run(const RunOptions& options) {
@@ -106,10 +113,12 @@ int run(const RunOptions& options) {
 
     const Result<std::string> folder = find_layer_folder();
     if (!folder) return fail(kOwnFailure, folder.error().message);
-    Result<RecordingPlace> place = RecordingPlace::claim(output);
+    const uint64_t run = new_run_id();
+    Result<RecordingPlace> place = RecordingPlace::claim(output, run);
     if (!place) return fail(kOwnFailure, place.error().message);
 
-    const LayerSettings settings{folder.value(), place->path(), options.level, options.every};
+    const LayerSettings settings{folder.value(), place->path(), options.level, options.every,
+                                 file_settings(options.file, run)};
     const Result<ProgramEnd> end = run_program(options.command, program_environment(own_environment(), settings));
     if (!end) {
         place->settle();
@@ -120,6 +129,7 @@ int run(const RunOptions& options) {
             return fail(kNotExecutable, "cannot start " + program + ": " + error.message + "; is it executable?");
         return fail(kOwnFailure, "cannot start " + program + ": " + error.message);
     }
+    join_recordings(options.file, place.value());
     print_outcome(options, output, place.value(), end.value());
     place->settle();
     return end.value().signalled ? kSignalBase + end.value().number : end.value().number;
@@ -139,13 +149,18 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
         ->type_name("N");
     command
         ->add_option("-o,--output", options->output,
-                     "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>.\n"
+                     "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>, which "
+                     "is\njoined into it at the end.\n"
                      "A recording of an earlier run is replaced once there is a new one; any other file is refused")
         ->type_name("FILE");
+    add_file_options(*command, options->file);
     command->prefix_command();
     command->footer(
         "Settings of yours are kept and added to: VK_INSTANCE_LAYERS, VK_LAYER_PATH, VK_ADD_LAYER_PATH and\n"
-        "GGML_VK_DEBUG_MARKERS, which makes ggml name its operations.");
+        "GGML_VK_DEBUG_MARKERS, which makes ggml name its operations.\n\n"
+        "A program that is killed loses the last second of its recording at most. If lapwing itself is killed (kill "
+        "-9),\n"
+        "the program goes on and its recording with it: only the joining of files at the end is left undone.");
     command->callback([command, options, &program, &exit_code] {
         // Without a "--" the program begins where CLI11 met the first argument that it does not know.
         std::vector<std::string> rest = command->remaining();

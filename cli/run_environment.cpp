@@ -84,6 +84,7 @@ std::vector<std::string> program_environment(std::vector<std::string> user, cons
     set_variable(user, "LAPWING_OUT", settings.output);
     set_variable(user, "LAPWING_LEVEL", settings.level);
     set_variable(user, "LAPWING_EVERY", settings.every);
+    for (const auto& [name, value] : settings.recording) set_variable(user, name, value);
     return user;
 }
 

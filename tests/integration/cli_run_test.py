@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """lapwing run: the program it starts, and what the user is told afterwards."""
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -174,6 +175,11 @@ class Environment(CommandTest):
 class Outcome(CommandTest):
     """One line at the end says what was recorded."""
 
+    def report(self, name):
+        result = self.lapwing("report", name, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
     def run_writer(self, *arguments):
         return self.lapwing("run", "-o", "x.pftrace", "--", WRITE_RECORDING, *arguments)
 
@@ -188,10 +194,40 @@ class Outcome(CommandTest):
     def test_summary_says_when_the_recording_ends_early(self):
         self.assert_one_line(self.run_writer("--spans", "7", "--unfinished").stderr, "ends early")
 
-    def test_summary_lists_recordings_of_child_processes(self):
-        script = f'"{WRITE_RECORDING}" --spans 1; LAPWING_OUT=$LAPWING_OUT.123 "{WRITE_RECORDING}" --spans 1'
+    def run_with_child(self, *options, child="--spans 3"):
+        script = f'"{WRITE_RECORDING}" --spans 7; LAPWING_OUT=$LAPWING_OUT.123 "{WRITE_RECORDING}" {child}'
+        return self.lapwing("run", "-o", "x.pftrace", *options, "--", "sh", "-c", script)
+
+    def test_recordings_of_child_processes_are_joined(self):
+        result = self.run_with_child()
+        self.assert_one_line(result.stderr, "x.pftrace: 10 spans of 2 processes, 0 steps, 0 lost; see")
+        self.assertEqual(os.listdir(self.folder), ["x.pftrace"])
+        report = self.report("x.pftrace")
+        self.assertEqual((report["begun"], report["spans"], report["lost"]["total"]), (10, 10, 0))
+        self.assertEqual(report["source"]["other_pids"], [42])
+        self.assertEqual(len(report["source"]["devices"]), 2)
+        self.assertTrue(report["final"])
+
+    def test_child_that_was_killed_is_joined_up_to_its_last_packet(self):
+        result = self.run_with_child(child='--spans 300; truncate -s -5 "$LAPWING_OUT.123"')
+        self.assert_one_line(result.stderr, "x.pftrace: 307 spans of 2 processes", "ends early")
+        self.assertFalse(self.report("x.pftrace")["final"])
+
+    def test_children_of_a_bounded_recording_stay_apart_and_are_named(self):
+        result = self.run_with_child("--max-size", "1MiB")
+        self.assert_one_line(result.stderr, "x.pftrace: 7 spans, ", "child processes: x.pftrace.123;")
+
+    def test_recording_of_another_run_is_no_child(self):
+        result = self.run_with_child(child="--spans 3; true")
+        self.assertIn("2 processes", result.stderr)
+        script = f'"{WRITE_RECORDING}" --spans 7; LAPWING_RUN=5 LAPWING_OUT=$LAPWING_OUT.124 "{WRITE_RECORDING}" --spans 1'
         result = self.lapwing("run", "-o", "x.pftrace", "--", "sh", "-c", script)
-        self.assert_one_line(result.stderr, "x.pftrace.123")
+        self.assert_one_line(result.stderr, "x.pftrace: 7 spans, ")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["x.pftrace", "x.pftrace.124"])
+
+    def test_control_characters_in_names_are_shown_as_numbers(self):
+        result = self.lapwing("run", "-o", "a\x1b[31m\nb.pftrace", "--", WRITE_RECORDING, "--spans", "7")
+        self.assert_one_line(result.stderr, "lapwing: a\\x1b[31m\\x0ab.pftrace: 7 spans")
 
     def test_program_without_gpu_work_keeps_its_exit_code_and_gets_one_warning(self):
         result = self.lapwing("run", "--", "sh", "-c", "exit 3")
@@ -205,7 +241,7 @@ class Outcome(CommandTest):
 
     def test_empty_recording_is_a_warning_and_does_not_stay(self):
         result = self.lapwing("run", "-o", "x.pftrace", "--", "sh", "-c", ': >"$LAPWING_OUT"')
-        self.assert_one_line(result.stderr, "warning: ", "dispatched nothing", "GGML_VK_VISIBLE_DEVICES")
+        self.assert_one_line(result.stderr, "warning: ", "nothing could be written to x.pftrace")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_level_off_is_no_warning(self):
@@ -216,9 +252,17 @@ class Outcome(CommandTest):
         script = f"ulimit -f 64; trap '' XFSZ; \"{WRITE_RECORDING}\" --spans 200000 2>/dev/null; exit 4"
         result = self.lapwing("run", "-o", "x.pftrace", "--", "bash", "-c", script)
         self.assertEqual(result.returncode, 4)
-        self.assert_one_line(result.stderr, "x.pftrace", "ends early")
+        self.assert_one_line(result.stderr, "x.pftrace", "0 lost, ends early (File too large)")
         self.assertLessEqual((self.folder / "x.pftrace").stat().st_size, 64 * 1024)
-        self.assertEqual(self.lapwing("report", "x.pftrace").returncode, 0)
+        report = self.report("x.pftrace")
+        self.assertEqual(report["write_error"], "File too large")
+        self.assertEqual(report["begun"] + report["unaccounted"], 200000)
+
+    def test_disk_that_is_full_from_the_start_is_refused_before_the_program_starts(self):
+        result = subprocess.run(["bash", "-c", f'ulimit -f 0; "{LAPWING}" run -o x.pftrace -- touch started'],
+                                cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+        self.assert_refused(result, 125, "cannot record to x.pftrace: File too large", "ulimit -f")
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Output(CommandTest):
@@ -256,6 +300,42 @@ class Output(CommandTest):
         self.assertEqual(result.returncode, 125)
         self.assert_one_line(result.stderr, "x.pftrace", "another run is recording to it")
 
+    def test_second_of_two_runs_at_one_moment_is_refused(self):
+        wait = "echo ready; read line"
+        first = subprocess.Popen([LAPWING, "run", "-o", "x.pftrace", "--", "sh", "-c", wait], cwd=self.folder,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(first.stdout.readline(), "ready\n")    # nothing is recorded yet
+        result = self.lapwing("run", "-o", "x.pftrace", "--", "touch", "started")
+        self.assertEqual(result.returncode, 125)
+        self.assert_one_line(result.stderr, "x.pftrace", "another run is recording to it")
+        self.assertFalse((self.folder / "started").exists())
+        first.communicate("go\n", timeout=30)
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(self.run_true("x.pftrace").returncode, 0)
+
+    def test_many_runs_at_one_moment_leave_one_winner_at_a_time(self):
+        script = f'"{WRITE_RECORDING}" --spans 5; sleep 0.3'
+        runs = [subprocess.Popen([LAPWING, "run", "-o", "x.pftrace", "--", "sh", "-c", script], cwd=self.folder,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(12)]
+        said = [run.communicate(timeout=60)[1] for run in runs]
+        for run, text in zip(runs, said):
+            self.assertIn("x.pftrace: 5 spans, " if run.returncode == 0 else "another run is recording", text)
+        self.assertIn(0, [run.returncode for run in runs])
+        self.assertEqual(os.listdir(self.folder), ["x.pftrace"])
+
+    def test_lock_of_a_run_that_was_killed_does_not_stay_in_the_way(self):
+        (self.folder / "x.pftrace.lock").touch()
+        self.assertEqual(self.run_true("x.pftrace").returncode, 0)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_parts_of_an_earlier_recording_go_with_it(self):
+        self.write_recording("x.pftrace", "--spans", "200000", "--max-bytes", "1048576")
+        self.assertGreater(len(os.listdir(self.folder)), 3)
+        self.run_true("x.pftrace")
+        self.assertGreater(len(os.listdir(self.folder)), 3)    # nothing was recorded
+        self.lapwing("run", "-o", "x.pftrace", "--", WRITE_RECORDING, "--spans", "4")
+        self.assertEqual(os.listdir(self.folder), ["x.pftrace"])
+
     def test_empty_file_is_replaced(self):
         (self.folder / "x.pftrace").touch()
         self.assertEqual(self.run_true("x.pftrace").returncode, 0)
@@ -283,6 +363,9 @@ class Output(CommandTest):
 
     def test_place_that_cannot_be_written_is_refused(self):
         self.assert_refused(self.run_true("/sys/x.pftrace"), 125, "/sys/x.pftrace", "-o")
+
+    def test_folder_in_which_no_file_can_be_made_is_named(self):
+        self.assert_refused(self.run_true("/proc/x.pftrace"), 125, "no file can be made in /proc", "-o")
 
     def test_empty_name_is_refused(self):
         self.assert_refused(self.run_true(""), 2, "-o")
@@ -318,6 +401,26 @@ class Options(CommandTest):
 
     def test_stride_above_the_largest_is_refused(self):
         self.refuse("--every", "1000001", parts=("'1000001'", "from 1 to 1000000"))
+
+    def test_sizes_below_a_mebibyte_and_no_sizes_are_refused(self):
+        for size in ("1023KiB", "0", "-1MiB", "many", "1.5GiB", "99999999999GiB"):
+            self.refuse(f"--max-size={size}", parts=(f"--max-size '{size}'", "1MiB and more"))
+
+    def test_number_of_files_kept_is_at_least_one(self):
+        self.refuse("--max-size", "1MiB", "--keep", "0", parts=("--keep '0'", "1 to 1000000"))
+
+    def test_files_are_kept_of_those_that_a_size_makes(self):
+        self.refuse("--keep", "3", parts=("--keep", "--max-size"))
+
+    def test_time_kept_is_at_least_a_second(self):
+        for time in ("999ms", "0s", "30", "soon", "-5s"):
+            self.refuse(f"--last={time}", parts=(f"--last '{time}'", "1s and more"))
+
+    def test_sizes_and_times_reach_the_layer_as_numbers(self):
+        result = self.lapwing("run", "--max-size", "512MiB", "--keep", "8", "--last", "5min", "--compress", "--", "env")
+        for line in ("LAPWING_MAX_BYTES=536870912", "LAPWING_KEEP=8", "LAPWING_LAST_NS=300000000000",
+                     "LAPWING_COMPRESS=1"):
+            self.assertIn(line + "\n", result.stdout)
 
     def test_unknown_option_is_named(self):
         self.refuse("--evry", "2", parts=("--evry",))

@@ -51,5 +51,6 @@ lapwing_vulkan_tests(vulkan_waits_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_times_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_loading_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_ends_test DRIVERS lavapipe swiftshader)
+lapwing_vulkan_tests(vulkan_processes_test DRIVERS lavapipe swiftshader)
 # ggml needs 16-bit storage, which SwiftShader lacks.
 lapwing_vulkan_tests(vulkan_llama_test DRIVERS lavapipe LABELS llama TIMEOUT 300)

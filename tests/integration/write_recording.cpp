@@ -1,5 +1,6 @@
 // A program under test: writes a small recording, as a program with the layer inside would. With no FILE it writes to
-// $LAPWING_OUT. Usage: write_recording [--spans N] [--steps N] [--lost N] [--unfinished] [FILE]
+// $LAPWING_OUT, for the run $LAPWING_RUN. Usage: write_recording [--spans N] [--steps N] [--lost N] [--max-bytes N]
+// [--unfinished] [FILE]
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@ struct Contents {
     uint64_t spans = 0;
     uint64_t steps = 0;
     uint64_t lost = 0;
+    uint64_t max_bytes = 0;    // of one file
     bool finished = true;
 };
 
@@ -43,12 +45,12 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     for (uint64_t i = 0; i < contents.spans; ++i) {
         const SpanRecord span{
             .begin_ns = int64_t(1000 + i * 100), .duration_ns = 60, .site = 1, .step = 0, .track = kQueue};
-        if (Status s = sink.spans({&span, 1}); !s) return s;
+        if (Status s = sink.spans({&span, 1}); !s) break;    // a full disk: the statistics still come
     }
     for (uint64_t i = 0; i < contents.steps; ++i) {
         const auto begin = int64_t(1000 + i * 100);
         if (Status s = sink.step({.index = uint32_t(i), .begin_ns = begin, .end_ns = begin + 100, .dispatches = 1}); !s)
-            return s;
+            break;
     }
     RecordingStats stats;
     stats.begun = contents.spans + contents.lost;
@@ -58,8 +60,9 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     stats.window_begin_ns = 1000;
     stats.window_end_ns = int64_t(1000 + contents.spans * 100);
     stats.final = contents.finished;
-    if (Status s = sink.stats(stats); !s) return s;
-    return sink.close();
+    const Status told = sink.stats(stats);
+    const Status closed = sink.close();
+    return told ? closed : told;
 }
 
 }    // namespace
@@ -69,10 +72,11 @@ int main(int argc, char** argv) {
     const char* path = std::getenv("LAPWING_OUT");
     for (int i = 1; i < argc; ++i) {
         const std::string argument = argv[i];
-        uint64_t* number = argument == "--spans"   ? &contents.spans
-                           : argument == "--steps" ? &contents.steps
-                           : argument == "--lost"  ? &contents.lost
-                                                   : nullptr;
+        uint64_t* number = argument == "--spans"       ? &contents.spans
+                           : argument == "--steps"     ? &contents.steps
+                           : argument == "--lost"      ? &contents.lost
+                           : argument == "--max-bytes" ? &contents.max_bytes
+                                                       : nullptr;
         if (number != nullptr && i + 1 < argc) {
             ++i;
             std::from_chars(argv[i], argv[i] + std::strlen(argv[i]), *number);
@@ -83,7 +87,10 @@ int main(int argc, char** argv) {
         }
     }
     if (path == nullptr) return 64;
-    auto sink = lapwing::open_perfetto_writer(path);
+    lapwing::PerfettoWriterOptions options;
+    options.max_part_bytes = contents.max_bytes;
+    if (const char* run = std::getenv("LAPWING_RUN")) options.run_id = std::strtoull(run, nullptr, 10);
+    auto sink = lapwing::open_perfetto_writer(path, options);
     if (!sink) {
         std::fprintf(stderr, "write_recording: %s\n", sink.error().message.c_str());
         return 1;
