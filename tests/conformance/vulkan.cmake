@@ -15,8 +15,7 @@ if(TARGET lapwing_backend_vulkan AND TARGET Vulkan::Vulkan AND LAPWING_HAVE_SHAD
   file(MAKE_DIRECTORY ${vulkan_run_dir} ${vulkan_run_dir}/shader-cache)
   # Without threads of its own, lavapipe needs no more cores than there are, and a stamp takes 1 us instead of 30;
   # submissions are asynchronous all the same.
-  set(vulkan_environment LP_NUM_THREADS=0 XDG_RUNTIME_DIR=${vulkan_run_dir} MESA_SHADER_CACHE_DIR=${vulkan_run_dir}/shader-cache
-    TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizer_suppressions/tsan.supp)
+  set(vulkan_environment LP_NUM_THREADS=0 XDG_RUNTIME_DIR=${vulkan_run_dir} MESA_SHADER_CACHE_DIR=${vulkan_run_dir}/shader-cache)
   foreach(driver LAVAPIPE SWIFTSHADER)
     string(TOLOWER ${driver} name)
     gtest_discover_tests(conformance_vulkan

@@ -1,6 +1,6 @@
 # The Vulkan layer end to end, watched by layers that share no code with it: each test method runs once for each driver.
 include(${PROJECT_SOURCE_DIR}/cmake/lapwing_vulkan.cmake)
-if(NOT LAPWING_HAVE_VULKAN OR NOT TARGET lapwing_cli)
+if(NOT TARGET lapwing_vulkan_layer OR NOT TARGET lapwing_cli)
   return()
 endif()
 include(${PROJECT_SOURCE_DIR}/cmake/lapwing_vulkan_drivers.cmake)
