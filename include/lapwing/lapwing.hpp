@@ -2,7 +2,9 @@
 #pragma once
 
 #include "lapwing/alignment.hpp"      // IWYU pragma: export
+#include "lapwing/arming.hpp"         // IWYU pragma: export
 #include "lapwing/backend.hpp"        // IWYU pragma: export
+#include "lapwing/budget.hpp"         // IWYU pragma: export
 #include "lapwing/clock.hpp"          // IWYU pragma: export
 #include "lapwing/cpu_backend.hpp"    // IWYU pragma: export
 #include "lapwing/device_ring.hpp"    // IWYU pragma: export
@@ -21,4 +23,5 @@
 #include "lapwing/site_table.hpp"     // IWYU pragma: export
 #include "lapwing/span.hpp"           // IWYU pragma: export
 #include "lapwing/stamp.hpp"          // IWYU pragma: export
+#include "lapwing/step_rule.hpp"      // IWYU pragma: export
 #include "lapwing/units.hpp"          // IWYU pragma: export

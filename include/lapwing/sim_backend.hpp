@@ -94,6 +94,9 @@ public:
     /// Holds the device's work back: every result is pending until it is let go.
     void hold(bool held) noexcept { held_.store(held, std::memory_order_relaxed); }
 
+    /// Makes the stamps themselves take longer on the device, or shorter. Nobody else at work on the backend.
+    void set_ticks_per_mark(uint64_t ticks) noexcept { options_.ticks_per_mark = ticks; }
+
     /// The device is lost: marks fail, results are kLost.
     void lose_device() noexcept { lost_.store(true, std::memory_order_relaxed); }
 
