@@ -9,6 +9,7 @@
 #include "lapwing/cpu_backend.hpp"    // IWYU pragma: export
 #include "lapwing/device_ring.hpp"    // IWYU pragma: export
 #include "lapwing/host_spans.hpp"     // IWYU pragma: export
+#include "lapwing/lanes.hpp"          // IWYU pragma: export
 #include "lapwing/level.hpp"          // IWYU pragma: export
 #include "lapwing/loss.hpp"           // IWYU pragma: export
 #include "lapwing/name.hpp"           // IWYU pragma: export

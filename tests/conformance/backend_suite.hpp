@@ -271,6 +271,24 @@ TYPED_TEST_P(BackendSuite, NothingIsMarkedBelowTheLevel) {
     EXPECT_EQ(this->ring->stats().stamps, 2u);
 }
 
+TYPED_TEST_P(BackendSuite, TheLevelMayChangeWhileSpansAreOpen) {
+    this->harness.begin(8);
+    const DeviceToken lowered = this->ring->begin(0, 1);
+    set_level(Level::kOff);
+    const DeviceToken never = this->ring->begin(0, 2);
+    this->harness.work();
+    this->ring->end(0, lowered);
+    set_level(Level::kKernel);
+    this->ring->end(0, never);    // begun while off: nothing to end
+    this->span(3);
+    const std::vector<SpanRecord> spans = this->complete();
+    ASSERT_EQ(spans.size(), 2u);
+    EXPECT_EQ(spans[0].site, 1u);
+    EXPECT_EQ(spans[1].site, 3u);
+    EXPECT_EQ(this->ring->stats().refused_tokens, 0u);
+    EXPECT_EQ(this->ring->stats().in_flight, 0u);
+}
+
 TYPED_TEST_P(BackendSuite, TokensAreGoodForOneEnd) {
     this->harness.begin(8);
     const DeviceToken token = this->ring->begin(0, 1);
@@ -298,7 +316,7 @@ REGISTER_TYPED_TEST_SUITE_P(BackendSuite, CapsAreConsistent, SpansComeInTheOrder
                             EmptySpansHaveATimeThatIsNotNegative, SpansInFlightStayPendingAndLandOnce,
                             FinishedSpansLandOnce, FullRingDropsTheNewestAndCountsIt, SlotsServeManySpansInTurn,
                             LapsAbutAndTakeOneStampMoreThanOps, CalibrationAgreesWithWhatTheHostSaw,
-                            NothingIsMarkedBelowTheLevel, TokensAreGoodForOneEnd,
+                            NothingIsMarkedBelowTheLevel, TheLevelMayChangeWhileSpansAreOpen, TokensAreGoodForOneEnd,
                             SpansThatNeverEndAreAbandonedAndCounted);
 
 }    // namespace lapwing::testing

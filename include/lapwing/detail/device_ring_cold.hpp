@@ -333,6 +333,10 @@ void DeviceRing<B>::restart() noexcept {
     for (uint32_t i = 0; i < queues; ++i) {
         detail::DeviceQueue& core = queues_[i]->core;
         core.attend();
+        // Where nobody had noticed the loss yet, stamps of the old clock are still in flight.
+        core.drop_all_open(LossReason::kDeviceLost);
+        core.drain(LossReason::kDeviceLost);
+        core.chain_broken = LossReason::kDeviceLost;
         core.attention.fetch_and(~uint32_t{detail::kAttendDeviceLost}, std::memory_order_relaxed);
         if (core.timeline == nullptr) continue;
         core.timeline = timeline_for(core.caps, core.timeline->scale());
