@@ -44,6 +44,15 @@ struct StepFigures {
     bool armed = true;          ///< whether its kernels were to be timed
 };
 
+/// A total of all steps, estimated from those that were timed.
+/// Shape:   N x mean, and half of its 95 % interval: t x N x sqrt((1 - n / N) x s^2 / n) for n timed steps of N, with
+///          s the standard deviation of the steps' totals and t Student's for n - 1. The interval takes the timed steps
+///          for a random choice: a program whose steps differ in the rhythm of the stride escapes it.
+struct ScaledTotal {
+    double total_ns = 0;
+    std::optional<double> error_ns;    ///< absent with a single timed step
+};
+
 struct ReportRow {
     std::string name;
     std::string kind;             ///< to_text(SpanKind); "mixed" where a row has several
@@ -54,6 +63,7 @@ struct ReportRow {
     double share = 0;                        ///< of the total of all rows, 0..1
     std::optional<double> per_step_ns;       ///< time in the steps of StepSummary::gpu_ns over their number
     std::optional<double> per_step_count;    ///< spans in these steps over their number
+    std::optional<ScaledTotal> scaled;       ///< where steps were sampled: device rows, but for rows of steps
     std::optional<StepFigures> step;
 };
 
@@ -66,8 +76,18 @@ struct StepSummary {
     uint64_t untimed = 0;       ///< armed, and none of their spans has a time
     uint64_t incomplete = 0;    ///< of gpu_ns.count: fewer dispatches timed than executed, so gpu_ns is a lower bound
     uint64_t missing_dispatches = 0;    ///< how many dispatches those steps lack
-    Distribution gpu_ns;     ///< union of device spans within a step, summed over devices, steps without warm-up
-    Distribution wall_ns;    ///< host time from a step's first submit to its completion, the same steps
+    Distribution gpu_ns;         ///< union of device spans within a step, summed over devices, steps without warm-up
+    Distribution wall_ns;        ///< host time from a step's first submit to its completion, the same steps
+    Distribution all_wall_ns;    ///< the same of all finished steps
+    uint64_t dispatches = 0;     ///< executed in all finished steps
+    uint64_t untimed_dispatches = 0;    ///< of armed steps: from command buffers recorded while timing was off
+};
+
+/// Where the stride left steps out: what stands for what.
+struct SamplingSummary {
+    uint64_t steps = 0;    ///< N: finished steps that the stride chose among, without warm-up
+    uint64_t timed = 0;    ///< n: of them, timed and complete; >= 1
+    ScaledTotal gpu;       ///< StepSummary::gpu_ns of all N
 };
 
 /// What one device did.
@@ -111,6 +131,7 @@ struct Report {
     int64_t total_ns = 0;           ///< sum over rows, warm-up left out
     int64_t device_total_ns = 0;    ///< sum of device spans, warm-up included: above busy_ns where they overlap
     StepSummary steps;
+    std::optional<SamplingSummary> sampling;    ///< absent where every step was timed, or none
     std::vector<ReportRow> rows;    ///< by total_ns descending, then name; layers, steps in natural order, "-" last
 
     /// begun = spans + estimated + lost + left out: what the stream itself shows, checked against stats.begun by

@@ -35,8 +35,11 @@ struct ProcessInfo {
     int64_t pid = 0;
     std::string command;    ///< command line; values of options that look like secrets are replaced by "***"
     std::string lapwing_version;
-    std::string level;     ///< see level.hpp
-    uint32_t every = 1;    ///< arming stride in steps
+    std::string level;          ///< see level.hpp
+    uint32_t every = 1;         ///< arming stride in steps; with a budget the smallest
+    std::string step{};         ///< what makes a step: "sync", "label:REGEX", "submits:N"; empty = not said
+    uint64_t skip = 0;          ///< steps at the beginning that were not timed
+    int64_t duration_ns = 0;    ///< how long steps were timed, from the first timed one on; 0 = to the end
 };
 
 /// What a track shows.
@@ -52,14 +55,16 @@ struct TrackInfo {
     std::string name;       ///< "queue 0", "thread 4711"
 };
 
-/// A finished step: the work between two moments at which the program has seen all it submitted complete.
-/// Only periods in which at least one dispatch ran make a step; what came before it belongs to it.
+/// A finished step: see ProcessInfo::step. By default the work between two moments at which the program has seen all it
+/// submitted complete; only periods in which at least one dispatch ran make a step, what came before it belongs to it.
 struct StepRecord {
     uint32_t index = 0;         ///< from 0, dense
     int64_t begin_ns = 0;       ///< host time of the first submit
-    int64_t end_ns = 0;         ///< host time at which the program saw completion
+    int64_t end_ns = 0;         ///< host time at which the program saw completion, or at which the next step began
     uint64_t dispatches = 0;    ///< executed in this step, timed or not
-    bool armed = true;          ///< whether its kernels were timed
+    bool armed = true;          ///< whether its kernels were to be timed
+    uint64_t untimed = 0;       ///< of `dispatches`: from command buffers recorded while timing was off
+    bool sampled = true;        ///< one of the steps among which the stride chooses; false: skipped, after the end, ...
 };
 
 /// What the recording process knows about itself. Cumulative: the latest one counts.
@@ -80,6 +85,13 @@ struct RecordingStats {
     uint64_t names_dropped = 0;          ///< sites folded into "other" because the table was full
     uint64_t left_out = 0;               ///< of `recorded`: in older parts of the recording that are not in this stream
     int64_t write_error = 0;             ///< errno of what ended the recording before the program; 0 = nothing did
+
+    // With a budget for Lapwing's own cost (budget.hpp).
+    uint32_t budget_ppm = 0;                    ///< of wall time; 0 = no budget
+    std::optional<int64_t> budget_share_ppm;    ///< what it came to since it settled; absent before
+    std::optional<int64_t> armed_step_ns;       ///< what a timed step takes longer; absent until it is known
+    uint32_t stride = 1;                        ///< steps between timed ones, now
+    uint64_t stride_changes = 0;
 };
 
 /// A consumer of the span stream: a file writer, a view, a tee of several.

@@ -42,6 +42,44 @@ LabelledLine gpu_line(const Report& report) {
                         counted(report.spans + report.estimated, "span", "spans"), why, steps_apart(steps))};
 }
 
+// Launches and wall time of steps, where no step has a GPU time.
+void add_step_lines(const Report& report, std::vector<LabelledLine>& lines) {
+    const StepSummary& steps = report.steps;
+    lines.push_back(
+        {"Steps:", fmt::format("{}, {} executed in them, {} a step", counted(steps.count, "step", "steps"),
+                               counted(steps.dispatches, "dispatch", "dispatches"),
+                               ratio_text(static_cast<double>(steps.dispatches) / static_cast<double>(steps.count)))});
+    lines.push_back({"Wall per step:", fmt::format("p50 {}, p99 {}", duration_text(steps.all_wall_ns.p50_ns),
+                                                   duration_text(steps.all_wall_ns.p99_ns))});
+}
+
+LabelledLine sampling_line(const Report& report) {
+    const SamplingSummary& sampling = *report.sampling;
+    std::string text = fmt::format("GPU time of all {} about {}", counted(sampling.steps, "step", "steps"),
+                                   duration_text(sampling.gpu.total_ns));
+    if (sampling.gpu.error_ns) text += fmt::format(" +- {} (95 %)", duration_text(*sampling.gpu.error_ns));
+    return {"Scaled up:",
+            text + fmt::format(", from {} that {} timed", sampling.timed, sampling.timed == 1 ? "was" : "were")};
+}
+
+std::string share_of_ppm(double ppm) {
+    return percent_text(ppm / 1e6);
+}
+
+std::string budget_text(const RecordingStats& stats) {
+    std::string out = fmt::format("{} of wall; ", share_of_ppm(stats.budget_ppm));
+    if (stats.budget_share_ppm)
+        out += fmt::format("own cost came to {}", share_of_ppm(static_cast<double>(*stats.budget_share_ppm)));
+    else
+        out += "own cost unknown: too few steps";
+    if (stats.armed_step_ns)
+        out +=
+            fmt::format(" (a timed step takes {} longer)", duration_text(std::max<int64_t>(*stats.armed_step_ns, 0)));
+    out += fmt::format("; one step in {} timed at the end, changed {}", stats.stride,
+                       counted(stats.stride_changes, "time", "times"));
+    return out;
+}
+
 LabelledLine wall_line(const Report& report) {
     const StepSummary& steps = report.steps;
     std::string text =
@@ -170,7 +208,11 @@ std::string accounting(const Report& report) {
 
 std::vector<LabelledLine> headline(const Report& report) {
     std::vector<LabelledLine> lines{gpu_line(report)};
-    if (report.steps.wall_ns.count != 0) lines.push_back(wall_line(report));
+    if (report.steps.wall_ns.count != 0)
+        lines.push_back(wall_line(report));
+    else if (report.steps.count != 0)
+        add_step_lines(report, lines);
+    if (report.sampling) lines.push_back(sampling_line(report));
     if (!report.device_figures.empty()) {
         lines.push_back(busy_line(report));
         lines.push_back(formula_line(report));
@@ -197,9 +239,12 @@ std::vector<LabelledLine> particulars(const Report& report) {
         const std::string of_busy = report.coverage_of_busy
                                         ? fmt::format("{} of device busy time", percent_text(*report.coverage_of_busy))
                                         : "of device busy time unknown (no submit-level stamps)";
-        lines.push_back({"coverage", fmt::format("{} of wall; {}", percent_text(*report.coverage_of_wall), of_busy)});
+        const char* bound = report.steps.not_armed != 0 ? "at least " : "";
+        lines.push_back(
+            {"coverage", fmt::format("{}{} of wall; {}", bound, percent_text(*report.coverage_of_wall), of_busy)});
     }
     if (report.has_stats) lines.push_back({"own cost", cost_text(report)});
+    if (report.stats.budget_ppm != 0) lines.push_back({"budget", budget_text(report.stats)});
     return lines;
 }
 

@@ -24,6 +24,14 @@ std::string or_empty(const std::optional<T>& value) {
     return value ? fmt::format("{}", *value) : std::string{};
 }
 
+// What is known of a step that never finished is its GPU time.
+std::string step_fields(const ReportRow& row) {
+    if (!row.step) return ",,,,";
+    if (!row.step->finished) return fmt::format(",{},,,", row.step->gpu_ns);
+    return fmt::format("{},{},{},{},", row.step->armed ? 1 : 0, row.step->gpu_ns, row.step->wall_ns,
+                       row.step->dispatches);
+}
+
 }    // namespace
 
 std::string to_csv(const Report& report, std::size_t top) {
@@ -35,16 +43,23 @@ std::string to_csv(const Report& report, std::size_t top) {
 
     std::string out =
         "name,kind,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,share,per_step_ns,per_step_count,"
-        "warmup_count,warmup_ns,report_begun,report_measured,report_estimated,report_lost,report_left_out\n";
+        "warmup_count,warmup_ns,scaled_total_ns,scaled_error_ns,";
+    const bool steps = report.by == GroupBy::kStep;
+    if (steps) out += "step_armed,step_gpu_ns,step_wall_ns,step_executed,";
+    out += "report_begun,report_measured,report_estimated,report_lost,report_left_out\n";
     for (const ReportRow* row : detail::select_rows(report, top).rows) {
         const Distribution& spans = row->spans;
         const auto known = [&](int64_t value) { return spans.count == 0 ? std::string{} : std::to_string(value); };
-        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
                        csv_field(row->name), row->kind, spans.count, spans.total_ns,
                        spans.count == 0 ? std::string{} : fmt::format("{}", spans.mean_ns()), known(spans.min_ns),
                        known(spans.p50_ns), known(spans.p90_ns), known(spans.p99_ns), known(spans.max_ns),
                        or_empty(detail::known_share(report, *row)), or_empty(row->per_step_ns),
-                       or_empty(row->per_step_count), row->warmup_count, row->warmup_ns, accounting);
+                       or_empty(row->per_step_count), row->warmup_count, row->warmup_ns,
+                       row->scaled ? fmt::format("{}", row->scaled->total_ns) : std::string{},
+                       row->scaled ? or_empty(row->scaled->error_ns) : std::string{});
+        if (steps) out += step_fields(*row);
+        out += accounting + "\n";
     }
     return out;
 }

@@ -58,11 +58,15 @@ Json source_json(const Report& report) {
         }
         out["devices"].push_back(std::move(entry));
     }
-    out["process"] = Json{{"pid", report.process.pid != 0 ? Json(report.process.pid) : Json(nullptr)},
-                          {"command", text_or_null(report.process.command)},
-                          {"lapwing_version", text_or_null(report.process.lapwing_version)},
-                          {"level", text_or_null(report.process.level)},
-                          {"every", report.process.every}};
+    out["process"] =
+        Json{{"pid", report.process.pid != 0 ? Json(report.process.pid) : Json(nullptr)},
+             {"command", text_or_null(report.process.command)},
+             {"lapwing_version", text_or_null(report.process.lapwing_version)},
+             {"level", text_or_null(report.process.level)},
+             {"every", report.process.every},
+             {"step", text_or_null(report.process.step)},
+             {"skip", report.process.skip},
+             {"duration_ns", report.process.duration_ns != 0 ? Json(report.process.duration_ns) : Json(nullptr)}};
     out["other_pids"] = Json::array();
     for (const ProcessInfo& other : report.other_processes) out["other_pids"].push_back(other.pid);
     out["torn_at"] = report.source.torn ? Json(report.source.torn_at) : Json(nullptr);
@@ -99,8 +103,34 @@ Json steps_json(const StepSummary& steps) {
                 {"untimed", steps.untimed},
                 {"incomplete", steps.incomplete},
                 {"missing_dispatches", steps.missing_dispatches},
+                {"dispatches", steps.dispatches},
+                {"untimed_dispatches", steps.untimed_dispatches},
                 {"gpu", distribution_json(steps.gpu_ns)},
-                {"wall", distribution_json(steps.wall_ns)}};
+                {"wall", distribution_json(steps.wall_ns)},
+                {"all_wall", distribution_json(steps.all_wall_ns)}};
+}
+
+Json scaled_json(const ScaledTotal& scaled) {
+    return Json{{"total_ns", scaled.total_ns}, {"error_ns", or_null(scaled.error_ns)}};
+}
+
+Json sampling_json(const Report& report) {
+    if (!report.sampling) return nullptr;
+    return Json{{"steps", report.sampling->steps},
+                {"timed", report.sampling->timed},
+                {"gpu", scaled_json(report.sampling->gpu)}};
+}
+
+Json budget_json(const Report& report) {
+    const RecordingStats& stats = report.stats;
+    if (stats.budget_ppm == 0) return nullptr;
+    const auto share =
+        stats.budget_share_ppm ? Json(static_cast<double>(*stats.budget_share_ppm) / 1e6) : Json(nullptr);
+    return Json{{"limit", stats.budget_ppm / 1e6},
+                {"share", share},
+                {"timed_step_ns", or_null(stats.armed_step_ns)},
+                {"stride", stats.stride},
+                {"changes", stats.stride_changes}};
 }
 
 Json row_json(const Report& report, const ReportRow& row) {
@@ -110,6 +140,7 @@ Json row_json(const Report& report, const ReportRow& row) {
     out["per_step_ns"] = or_null(row.per_step_ns);
     out["per_step_count"] = or_null(row.per_step_count);
     out["estimated"] = row.estimated_count;
+    out["scaled"] = row.scaled ? scaled_json(*row.scaled) : Json(nullptr);
     out["warmup"] = Json{{"spans", row.warmup_count}, {"total_ns", row.warmup_ns}};
     if (row.step) {
         const StepFigures& step = *row.step;
@@ -166,6 +197,8 @@ std::string to_json(const Report& report, std::size_t top) {
     out["executed_dispatches"] = stats ? Json(report.stats.executed_dispatches) : Json(nullptr);
     out["host"] = Json{{"spans", report.host_spans}};
     out["steps"] = steps_json(report.steps);
+    out["sampling"] = sampling_json(report);
+    out["budget"] = budget_json(report);
     out["percentiles"] = "exact";
     out["total_ns"] = report.total_ns;
     out["rows"] = rows_json(report, selection.rows);

@@ -140,11 +140,33 @@ void note_steps(const Report& report, Notes& notes) {
         notes.warn(fmt::format("{} of {} {} {} in all, so their GPU time is a lower bound", steps.incomplete,
                                counted(steps.gpu_ns.count, "step", "steps"), steps.incomplete == 1 ? "lacks" : "lack",
                                counted(steps.missing_dispatches, "dispatch", "dispatches")));
-    if (report.process.every > 1)
+    if (steps.untimed_dispatches != 0)
+        notes.tell(
+            fmt::format("{} in armed steps came from command buffers recorded while timing was off: they carry "
+                        "no stamps until they are recorded again",
+                        counted(steps.untimed_dispatches, "launch", "launches")));
+    if (report.sampling)
+        notes.tell(
+            fmt::format("kernels were timed in {} of {} steps: counts and totals are those of the timed steps, \"all "
+                        "steps\" is scaled up from them, and idle time includes the work of the others",
+                        report.sampling->timed, report.sampling->steps));
+    else if (report.process.every > 1)
         notes.tell(
             fmt::format("kernels were timed in one step of {}: rows hold those steps alone, and idle time includes "
                         "the work of all others",
                         report.process.every));
+    if (report.has_stats && report.stats.executed_dispatches != 0 && steps.count == 0 &&
+        report.process.step.rfind("label:", 0) == 0)
+        notes.warn(
+            fmt::format("no step: no debug label matched '{}'. In llama.cpp labels need GGML_VK_DEBUG_MARKERS=1, "
+                        "which lapwing run sets",
+                        report.process.step.substr(6)));
+    const RecordingStats& stats = report.stats;
+    if (stats.budget_share_ppm && *stats.budget_share_ppm > int64_t{stats.budget_ppm})
+        notes.warn(fmt::format(
+            "the budget was not held: Lapwing's own cost came to {} of wall, {} were allowed; with "
+            "--level basic nothing is stamped",
+            percent_text(static_cast<double>(*stats.budget_share_ppm) / 1e6), percent_text(stats.budget_ppm / 1e6)));
     if (steps.count != 0 && report.outside_steps != 0)
         notes.tell(
             fmt::format("{} to no finished step (work after the last moment at which the program saw all of it "

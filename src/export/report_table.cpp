@@ -85,6 +85,14 @@ std::vector<TextColumn> make_columns(const Report& report, const std::vector<con
         builder.add("per step", 4, [](const ReportRow& row) { return optional_duration(row.per_step_ns); });
     }
     builder.add("total", 0, [](const ReportRow& row) { return duration_text(row.spans.total_ns); });
+    if (report.sampling && !steps) {
+        builder.add("all steps", 3, [](const ReportRow& row) {
+            return row.scaled ? duration_text(row.scaled->total_ns) : std::string{kAbsent};
+        });
+        builder.add("+- 95 %", 3, [](const ReportRow& row) {
+            return row.scaled ? optional_duration(row.scaled->error_ns) : std::string{kAbsent};
+        });
+    }
     builder.add("mean", 7, [](const ReportRow& row) {
         return row.spans.count == 0 ? kAbsent : duration_text(row.spans.mean_ns());
     });

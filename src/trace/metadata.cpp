@@ -41,6 +41,9 @@ void fields(V& visit, ProcessInfo& process) {
     visit(3, process.lapwing_version);
     visit(4, process.level);
     visit(5, process.every, 1u);
+    visit(6, process.step);
+    visit(7, process.skip);
+    visit(8, process.duration_ns);
 }
 template <class V>
 void fields(V& visit, ClockInfo& clock) {
@@ -91,6 +94,8 @@ void fields(V& visit, StepRecord& step) {
     visit(3, step.end_ns);
     visit(4, step.dispatches);
     visit(5, step.armed, true);
+    visit(6, step.untimed);
+    visit(7, step.sampled, true);
 }
 template <class V>
 void fields(V& visit, LossEntry& loss) {
@@ -115,6 +120,11 @@ void fields(V& visit, RecordingStats& stats) {
     visit(14, stats.names_dropped);
     visit(15, stats.left_out);
     visit(16, stats.write_error);
+    visit(17, stats.budget_ppm);
+    visit(18, stats.budget_share_ppm);
+    visit(19, stats.armed_step_ns);
+    visit(20, stats.stride, 1u);
+    visit(21, stats.stride_changes);
 }
 template <class V>
 void fields(V& visit, SpanRecord& loose) {

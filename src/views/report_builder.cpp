@@ -3,6 +3,7 @@
 #include "lapwing/report.hpp"
 #include "views/arithmetic.hpp"
 #include "views/rows.hpp"
+#include "views/sampling.hpp"
 #include "views/step_times.hpp"
 #include "views/stream_model.hpp"
 
@@ -36,6 +37,14 @@ void count_spans(const StreamModel& model, Report& report) {
             }
         });
     }
+}
+
+std::optional<SamplingSummary> summarise_sampling(const detail::StepSample& sample, const DeviceTimes& times) {
+    if (!sample.scales() || sample.size == 0) return std::nullopt;
+    detail::StepTotals gpu;
+    for (std::size_t step = 0; step < times.steps.size(); ++step)
+        if (sample.has[step]) gpu.add(static_cast<StepIndex>(step), times.steps[step].gpu_ns);
+    return SamplingSummary{sample.population, sample.size, gpu.scaled(sample)};
 }
 
 class Builder final : public ReportBuilder {
@@ -93,7 +102,9 @@ public:
                                                                              static_cast<double>(times.devices.size()));
         }
         report.steps = detail::summarise_steps(model_, times.steps);
-        report.rows = detail::make_rows(model_, times.steps, report.by);
+        const detail::StepSample sample = detail::sample_steps(model_, times.steps);
+        report.sampling = summarise_sampling(sample, times);
+        report.rows = detail::make_rows(model_, times.steps, sample, report.by);
         for (const ReportRow& row : report.rows) report.total_ns = saturating_add(report.total_ns, row.spans.total_ns);
         return report;
     }

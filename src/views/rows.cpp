@@ -25,6 +25,7 @@ struct OpenRow {
     uint64_t estimated_count = 0;
     int64_t counted_ns = 0;    // in steps of the headline
     uint64_t counted_spans = 0;
+    StepTotals sampled;
 };
 
 std::string name_of(const Site& site, GroupBy by) {
@@ -50,8 +51,8 @@ std::string name_of(const Site& site, GroupBy by) {
 
 class Grouping {
 public:
-    Grouping(const StreamModel& model, const std::vector<StepUse>& steps, GroupBy by)
-        : model_(model), steps_(steps), by_(by) {
+    Grouping(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample, GroupBy by)
+        : model_(model), steps_(steps), sample_(sample), by_(by) {
         index_.assign(by == GroupBy::kStep ? model.steps().size() : model.sites().size(), kNoRow);
     }
 
@@ -81,7 +82,20 @@ public:
                 row.counted_ns = saturating_add(row.counted_ns, duration_ns);
                 ++row.counted_spans;
             }
+            if (device && sample_.scales() && sample_.has[step]) row.sampled.add(step, duration_ns);
         });
+    }
+
+    // Steps without a span have launches and a wall time all the same.
+    void add_steps_without_spans() {
+        for (StepIndex step = 1; step < model_.steps().size(); ++step) {
+            if (index_[step] != kNoRow || !model_.steps()[step].finished) continue;
+            OpenRow row;
+            row.track_or_step = step;
+            row.name = std::to_string(model_.steps()[step].index);
+            row.kinds = 1u << static_cast<uint32_t>(SpanKind::kDispatch);
+            rows_.push_back(std::move(row));
+        }
     }
 
     std::vector<OpenRow>& rows() noexcept { return rows_; }
@@ -105,6 +119,7 @@ private:
 
     const StreamModel& model_;
     const std::vector<StepUse>& steps_;
+    const StepSample& sample_;
     GroupBy by_;
     std::vector<std::size_t> index_;    // row of a site or step
     std::unordered_map<std::string, std::size_t> by_name_;
@@ -149,7 +164,7 @@ std::optional<StepFigures> step_figures(const StreamModel& model, const StepUse&
     return out;
 }
 
-ReportRow finish(OpenRow& open, uint64_t counted_steps, GroupBy by) {
+ReportRow finish(OpenRow& open, uint64_t counted_steps, const StepSample& sample, GroupBy by) {
     ReportRow row;
     row.name = std::move(open.name);
     row.kind = kind_text(open.kinds);
@@ -157,7 +172,9 @@ ReportRow finish(OpenRow& open, uint64_t counted_steps, GroupBy by) {
     row.warmup_count = open.warmup_count;
     row.warmup_ns = open.warmup_ns;
     row.estimated_count = open.estimated_count;
-    if (counted_steps != 0 && by != GroupBy::kStep && row.kind != to_text(SpanKind::kHost)) {
+    const bool of_steps = by != GroupBy::kStep && row.kind != to_text(SpanKind::kHost);
+    if (of_steps && sample.scales() && sample.size > 0) row.scaled = open.sampled.scaled(sample);
+    if (of_steps && counted_steps != 0) {
         row.per_step_ns = static_cast<double>(open.counted_ns) / static_cast<double>(counted_steps);
         row.per_step_count = static_cast<double>(open.counted_spans) / static_cast<double>(counted_steps);
     }
@@ -185,9 +202,11 @@ GroupBy default_group(const StreamModel& model) {
     return any_kernel ? GroupBy::kKernel : GroupBy::kName;
 }
 
-std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps, GroupBy by) {
-    Grouping grouping{model, steps, by};
+std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample,
+                                 GroupBy by) {
+    Grouping grouping{model, steps, sample, by};
     for (const auto& [id, track] : model.tracks()) grouping.add(track);
+    if (by == GroupBy::kStep) grouping.add_steps_without_spans();
     std::vector<OpenRow>& open = grouping.rows();
     if (by == GroupBy::kQueue) name_tracks(model, open);
 
@@ -198,7 +217,7 @@ std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<Ste
     rows.reserve(open.size());
     int64_t total_ns = 0;
     for (OpenRow& row : open) {
-        rows.push_back(finish(row, counted_steps, by));
+        rows.push_back(finish(row, counted_steps, sample, by));
         if (by == GroupBy::kStep) {
             rows.back().step = step_figures(model, steps[row.track_or_step], row.track_or_step);
         }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lapwing/report.hpp"
+#include "views/sampling.hpp"
 #include "views/step_times.hpp"
 #include "views/stream_model.hpp"
 
@@ -13,7 +14,9 @@ namespace lapwing::detail {
 [[nodiscard]] GroupBy default_group(const StreamModel& model);
 
 /// The rows, in the order of Report::rows, with shares and per-step figures.
-/// Cost:    8 bytes a span.
-[[nodiscard]] std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps, GroupBy by);
+/// Shape:   rows of steps hold every finished step, also those without a span.
+/// Cost:    8 bytes a span; where steps were sampled, up to 16 more.
+[[nodiscard]] std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps,
+                                               const StepSample& sample, GroupBy by);
 
 }    // namespace lapwing::detail

@@ -94,11 +94,17 @@ StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>
     StepSummary out;
     std::vector<int64_t> gpu_ns;
     std::vector<int64_t> wall_ns;
+    std::vector<int64_t> all_wall_ns;
     for (std::size_t i = 0; i < uses.size(); ++i) {
         const ModelStep& step = model.steps()[i];
         const StepUse& use = uses[i];
         if (!step.finished) continue;
         ++out.count;
+        out.dispatches += step.record.dispatches;
+        if (step.record.armed) out.untimed_dispatches += step.record.untimed;
+        int64_t wall = 0;
+        if (__builtin_sub_overflow(step.record.end_ns, step.record.begin_ns, &wall)) wall = INT64_MAX;
+        all_wall_ns.push_back(wall);
         if (use.warmup) {
             ++out.with_warmup;
         } else if (!step.record.armed) {
@@ -107,8 +113,6 @@ StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>
             ++out.untimed;
         } else {
             gpu_ns.push_back(use.gpu_ns);
-            int64_t wall = 0;
-            if (__builtin_sub_overflow(step.record.end_ns, step.record.begin_ns, &wall)) wall = INT64_MAX;
             wall_ns.push_back(wall);
             if (use.dispatch_spans < step.record.dispatches) {
                 ++out.incomplete;
@@ -118,6 +122,7 @@ StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>
     }
     out.gpu_ns = summarise(gpu_ns);
     out.wall_ns = summarise(wall_ns);
+    out.all_wall_ns = summarise(all_wall_ns);
     return out;
 }
 

@@ -293,7 +293,7 @@ TEST(ReportCsv, NamesWithCommasQuotesAndLineBreaksAreQuoted) {
         StreamWriter stream{sink};
         stream.span(stream.queue(1, "q"), stream.site(make_site("a,\"b\"\nc")), 0, 50);
     }));
-    EXPECT_THAT(csv, HasSubstr("\n\"a,\"\"b\"\"\nc\",dispatch,1,50,50,50,50,50,50,50,1,,,0,0,,1,0,,\n"));
+    EXPECT_THAT(csv, HasSubstr("\n\"a,\"\"b\"\"\nc\",dispatch,1,50,50,50,50,50,50,50,1,,,0,0,,,,1,0,,\n"));
 }
 
 TEST(ReportMarkdown, NamesCannotBreakTheTable) {
