@@ -52,9 +52,10 @@ std::string one_line(std::string text) {
 
 int main(int argc, char** argv) {
     // Everything behind the first "--" belongs to the program that `run` starts, a further "--" included, so it is
-    // taken away before CLI11 looks.
+    // taken away before CLI11 looks. To other subcommands it says that no option follows, which CLI11 knows.
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+    const bool runs = !arguments.empty() && arguments.front() == "run";
+    const auto separator = runs ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
     std::vector<std::string> own(arguments.begin(), separator);
     const std::vector<std::string> program(separator == arguments.end() ? separator : separator + 1, arguments.end());
 
@@ -76,7 +77,10 @@ int main(int argc, char** argv) {
     } catch (const CLI::Success& success) {    // --help, --version
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        return fail(kBadUse, one_line(error.what()) + "; see: lapwing --help");
+        const std::string command = arguments.empty() ? "" : arguments.front();
+        const bool known =
+            !app.get_subcommands([&](const CLI::App* one) { return one->get_name() == command; }).empty();
+        return fail(kBadUse, one_line(error.what()) + "; see: lapwing " + (known ? command + " " : "") + "--help");
     }
     return exit_code;
 }

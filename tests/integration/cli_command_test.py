@@ -27,6 +27,14 @@ class Command(CommandTest):
     def test_unknown_subcommand_is_bad_use(self):
         self.assert_refused(self.lapwing("frobnicate"), 2, "--help")
 
+    def test_bad_option_names_the_help_of_its_own_subcommand(self):
+        self.assert_refused(self.lapwing("report", "x.pftrace", "--frobnicate"), 2, "see: lapwing report --help")
+        self.assert_refused(self.lapwing("devices", "--frobnicate"), 2, "see: lapwing devices --help")
+
+    def test_separator_before_a_recording_that_looks_like_an_option(self):
+        self.write_recording("x.pftrace", "--spans", "3").rename(self.folder / "-x")
+        self.assertEqual(self.lapwing("report", "--", "-x").returncode, 0)
+
 
 class BadRecording(CommandTest):
     """lapwing report: one line that names the file, exit code 2."""
