@@ -4,7 +4,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,8 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "lapwing/arming.hpp"
+#include "lapwing/step_rule.hpp"
 #include "run_environment.hpp"
 #include "run_file_options.hpp"
 #include "run_output.hpp"
@@ -24,13 +25,14 @@
 namespace lapwing::cli {
 namespace {
 
-/// The layer's own limit: a rarer step would not be seen in any run of a sensible length.
-constexpr uint32_t kMaxEvery = 1'000'000;
-
 struct RunOptions {
     std::string level = "kernel";
+    std::string step = "sync";
     std::string every = "1";
-    std::optional<std::string> output;    ///< absent = named after the program
+    std::string skip = "0";
+    std::optional<std::string> duration;    ///< absent = to the end
+    std::optional<std::string> budget;      ///< absent = none
+    std::optional<std::string> output;      ///< absent = named after the program
     FileOptions file;
     std::vector<std::string> command;
 };
@@ -41,12 +43,16 @@ std::optional<std::string> find_bad_option(const RunOptions& options) {
     if (options.level != "off" && options.level != "basic" && options.level != "kernel")
         return "--level '" + options.level + "' is not one of: off, basic, kernel";
     if (options.output && options.output->empty()) return "-o '' names no file";
-    uint32_t every = 0;
-    const char* end = options.every.data() + options.every.size();
-    const std::from_chars_result parsed = std::from_chars(options.every.data(), end, every);
-    if (parsed.ec != std::errc() || parsed.ptr != end || every == 0 || every > kMaxEvery)
-        return "--every '" + options.every + "' is not a whole number from 1 to " + std::to_string(kMaxEvery);
-    return find_bad_option(options.file);
+    std::optional<std::string> bad;
+    const auto check = [&bad](const char* option, const auto& parsed) {
+        if (!bad && !parsed.ok()) bad = option + (" " + parsed.error().message);
+    };
+    check("--step", parse_step_rule(options.step));
+    check("--every", parse_every(options.every));
+    check("--skip", parse_skip(options.skip));
+    if (options.duration) check("--duration", parse_duration(*options.duration));
+    if (options.budget) check("--budget", parse_budget(*options.budget));
+    return bad ? bad : find_bad_option(options.file);
 }
 
 std::vector<std::string> own_environment() {
@@ -117,8 +123,15 @@ int run(const RunOptions& options) {
     Result<RecordingPlace> place = RecordingPlace::claim(output, run);
     if (!place) return fail(kOwnFailure, place.error().message);
 
-    const LayerSettings settings{folder.value(), place->path(), options.level, options.every,
-                                 file_settings(options.file, run)};
+    const LayerSettings settings{.folder = folder.value(),
+                                 .output = place->path(),
+                                 .level = options.level,
+                                 .step = options.step,
+                                 .every = options.every,
+                                 .skip = options.skip,
+                                 .duration = options.duration.value_or(""),
+                                 .budget = options.budget.value_or(""),
+                                 .recording = file_settings(options.file, run)};
     const Result<ProgramEnd> end = run_program(options.command, program_environment(own_environment(), settings));
     if (!end) {
         place->settle();
@@ -145,8 +158,25 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                      "off: nothing; basic: steps and launch counts, no device stamps;\n"
                      "kernel: the device time of every kernel, copy and fill (default)")
         ->type_name("LEVEL");
+    command
+        ->add_option("--step", options->step,
+                     "What makes a step: sync: the work between two moments at which the program has seen all it\n"
+                     "submitted complete (default); label:REGEX: begins where a matching debug label opens;\n"
+                     "submits:N: N submits with a command buffer")
+        ->type_name("HOW");
     command->add_option("--every", options->every, "Time the kernels of one step in N, the first included (default 1)")
         ->type_name("N");
+    command->add_option("--skip", options->skip, "Leave the first N steps untimed (default 0)")->type_name("N");
+    command
+        ->add_option("--duration", options->duration,
+                     "Time no step that begins later than T after the first timed one: 500ms, 10s, 2m, 1h.\n"
+                     "The program goes on")
+        ->type_name("T");
+    command
+        ->add_option("--budget", options->budget,
+                     "The share of wall time that timing may cost, such as 1%: fewer steps are timed where it costs\n"
+                     "more. --every is then the smallest stride")
+        ->type_name("PCT");
     command
         ->add_option("-o,--output", options->output,
                      "The recording (default CMD.pftrace in this folder); child processes write FILE.<pid>, which "

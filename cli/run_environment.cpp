@@ -83,7 +83,11 @@ std::vector<std::string> program_environment(std::vector<std::string> user, cons
     if (find_variable(user, "GGML_VK_DEBUG_MARKERS") == nullptr) set_variable(user, "GGML_VK_DEBUG_MARKERS", "1");
     set_variable(user, "LAPWING_OUT", settings.output);
     set_variable(user, "LAPWING_LEVEL", settings.level);
+    set_variable(user, "LAPWING_STEP", settings.step);
     set_variable(user, "LAPWING_EVERY", settings.every);
+    set_variable(user, "LAPWING_SKIP", settings.skip);
+    set_variable(user, "LAPWING_DURATION", settings.duration);
+    set_variable(user, "LAPWING_BUDGET", settings.budget);
     for (const auto& [name, value] : settings.recording) set_variable(user, name, value);
     return user;
 }

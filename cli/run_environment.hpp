@@ -20,18 +20,24 @@ inline constexpr const char* kLayerName = "VK_LAYER_LAPWING_timing";
 
 /// What the layer is told.
 struct LayerSettings {
-    std::string folder;                                            ///< of the manifest
-    std::string output;                                            ///< absolute path of the recording
-    std::string level;                                             ///< "off", "basic" or "kernel"
-    std::string every;                                             ///< arming stride in steps, >= 1
-    std::vector<std::pair<std::string, std::string>> recording;    ///< further variables: how the file is written
+    std::string folder{};    ///< of the manifest
+    std::string output{};    ///< absolute path of the recording
+    std::string level{};     ///< "off", "basic" or "kernel"
+    std::string step{};    ///< these five as parse_step_rule() and the parsers of arming.hpp take them; empty = not set
+    std::string every{};
+    std::string skip{};
+    std::string duration{};
+    std::string budget{};
+    std::vector<std::pair<std::string, std::string>> recording{};    ///< further variables: how the file is written
 };
 
 /// The user's environment with Lapwing's settings added to those that are there; none of the user's is lost.
 /// Shape:   `user` and the result are "NAME=value" strings; order is kept, new names come last.
 ///          VK_INSTANCE_LAYERS: our layer goes in front. VK_LAYER_PATH: the folder is appended where the user set it,
 ///          because the loader then looks nowhere else; otherwise VK_ADD_LAYER_PATH gets it.
-///          GGML_VK_DEBUG_MARKERS: 1 unless the user set it. LAPWING_OUT, _LEVEL, _EVERY and those of `recording`: set.
+///          GGML_VK_DEBUG_MARKERS: 1 unless the user set it. LAPWING_OUT, _LEVEL, _STEP, _EVERY, _SKIP, _DURATION,
+///          _BUDGET and those of `recording`: set, to nothing where there is no value, so that the user's own cannot
+///          slip through.
 [[nodiscard]] std::vector<std::string> program_environment(std::vector<std::string> user,
                                                            const LayerSettings& settings);
 

@@ -168,8 +168,14 @@ class Environment(CommandTest):
         self.assertEqual((seen["LAPWING_LEVEL"], seen["LAPWING_EVERY"]), ("basic", "16"))
 
     def test_kernel_level_and_every_step_are_the_default(self):
-        seen = self.settings()
-        self.assertEqual((seen["LAPWING_LEVEL"], seen["LAPWING_EVERY"]), ("kernel", "1"))
+        seen = self.settings(LAPWING_DURATION="left over", LAPWING_BUDGET="left over")
+        self.assertEqual((seen["LAPWING_LEVEL"], seen["LAPWING_STEP"], seen["LAPWING_EVERY"]), ("kernel", "sync", "1"))
+        self.assertEqual((seen["LAPWING_SKIP"], seen["LAPWING_DURATION"], seen["LAPWING_BUDGET"]), ("0", "", ""))
+
+    def test_what_makes_a_step_and_which_are_timed_is_handed_over(self):
+        seen = self.settings("--step", "label:^decode (a|b)$", "--skip", "3", "--duration", "500ms", "--budget", "0.5%")
+        self.assertEqual(seen["LAPWING_STEP"], "label:^decode (a|b)$")
+        self.assertEqual((seen["LAPWING_SKIP"], seen["LAPWING_DURATION"], seen["LAPWING_BUDGET"]), ("3", "500ms", "0.5%"))
 
 
 class Outcome(CommandTest):
@@ -395,6 +401,21 @@ class Options(CommandTest):
 
     def test_fraction_is_no_stride(self):
         self.refuse("--every", "1.5", parts=("'1.5'",))
+
+    def test_unknown_step_is_refused_with_the_ways_there_are(self):
+        self.refuse("--step", "frame", parts=("--step 'frame'", "sync, label:REGEX, submits:N"))
+
+    def test_broken_expression_is_refused_with_its_fault(self):
+        self.refuse("--step", "label:a(b", parts=("--step 'a(b'", "regular expression", "("))
+
+    def test_skip_is_a_whole_number(self):
+        self.refuse("--skip", "some", parts=("--skip 'some'", "from 0 to 1000000000"))
+
+    def test_duration_needs_its_unit(self):
+        self.refuse("--duration", "10", parts=("--duration '10'", "500ms", "1ms to 1000h"))
+
+    def test_budget_is_a_percentage(self):
+        self.refuse("--budget", "0.01", parts=("--budget '0.01'", "0.01% to 100%", "1%"))
 
     def test_largest_stride_is_accepted(self):
         self.assertEqual(self.lapwing("run", "--every", "1000000", "--", "true").returncode, 0)

@@ -71,6 +71,29 @@ class Bench(LlamaTest):
                 self.assertRegex(kernel, r"^[a-z][a-z0-9_]+$", "a kernel is the pipeline's name, without its grid")
 
 
+class Steps(LlamaTest):
+    """Steps, sampling and a budget on an engine that nobody changed."""
+
+    def test_graphs_are_steps_by_the_label_that_ggml_opens_on_its_queue(self):
+        run = self.bench("tiny.gguf", 12, options=("--step", "label:graph_compute", "--every", "3"), above=[COUNT])
+        steps = [row["step"] for row in run.report("step")["rows"] if row["step"] and row["step"]["finished"]]
+        self.assertEqual([step["dispatches"] for step in steps], [35] * (12 + WARM_UP))
+        report = run.report()
+        self.assertEqual(report["executed_dispatches"], run.executed["dispatches"])
+        self.assertEqual(report["steps"]["not_armed"], 8)
+        self.assertEqual(report["steps"]["untimed_dispatches"], 0)
+        self.assertEqual(report["lost"]["total"], 0)
+
+    def test_budget_is_measured_and_held(self):
+        run = self.bench("tiny.gguf", 256, options=("--budget", "2%"))
+        budget = run.report()["budget"]
+        print(f"\nbudget {budget}")
+        self.assertEqual(budget["limit"], 0.02)
+        self.assertGreater(budget["timed_step_ns"], 0, "36 stamps of 30 us and more")
+        self.assertGreater(budget["stride"], 1)
+        self.assertLess(budget["share"], 0.04, "bounded loosely: other work runs on this machine")
+
+
 class Text(LlamaTest):
     """Lapwing changes nothing in what the engine computes."""
 

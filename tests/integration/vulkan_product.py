@@ -116,10 +116,10 @@ class VulkanTest(CommandTest):
                                 errors="replace", capture_output=True, timeout=timeout, check=False)
         return Measurement(self, result, None)
 
-    def measure(self, *command, above=(), below=(), env=None, timeout=100, returncode=0):
+    def measure(self, *command, above=(), below=(), env=None, timeout=100, returncode=0, options=()):
         """Runs a program under `lapwing run`, with witness layers above and below Lapwing's own."""
         recording = self.folder / "x.pftrace"
-        result = subprocess.run([LAPWING, "run", "-o", recording, "--", *command], cwd=self.folder, text=True,
+        result = subprocess.run([LAPWING, "run", *options, "-o", recording, "--", *command], cwd=self.folder, text=True,
                                 env=self.vulkan_environment([*above, OURS, *below], env), errors="replace",
                                 capture_output=True, timeout=timeout, check=False)
         self.assertEqual(result.returncode, returncode, result.stdout + result.stderr)

@@ -41,6 +41,13 @@ class Spans(VulkanTest):
         pools = run.shims["functions"].get("vkCreateQueryPool", {"own": {"calls": 0}})["own"]["calls"]
         self.assertLessEqual(pools, 8, "20,000 dispatches that never ran must not hold queries")
 
+    def test_no_barrier_is_added_between_the_programs_commands(self):
+        # llama.cpp's own logger puts one behind each op and so takes the overlap away (field case E7).
+        run = self.measure(self.program("vk_run"), "sequence", above=[ABOVE], below=[BELOW])
+        for call in ("vkCmdPipelineBarrier", "vkCmdPipelineBarrier2"):
+            self.assertEqual(run.shims["functions"].get(call, {"own": {"calls": 0}})["own"]["calls"], 0, call)
+        self.assertGreater(run.shims["functions"]["vkCmdPipelineBarrier"]["application"]["calls"], 0)
+
 
 class Ends(VulkanTest):
     """However a program ends, what it saw complete is there."""

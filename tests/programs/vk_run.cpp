@@ -8,11 +8,13 @@
 //   exit-without-destroy   --rounds dispatches seen complete, then exit() with every object alive
 //   exit-while-busy        --rounds dispatches seen complete, 10 more submitted, then exit()
 //   lost                   submits 10 dispatches at a time, looks at every second one, until the device is lost
+//   pipelined              --rounds steps of two submissions, labelled "decode N", and always one step in flight
 //   nothing                opens Vulkan and submits nothing; exit code 3
 #include "vk_run.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "vulkan_device.hpp"
@@ -45,6 +47,34 @@ int run_resubmit(unsigned rounds) {
         device.wait(fence);
     }
     std::printf("{\"dispatches\":%u}\n", 10 * rounds);
+    return 0;
+}
+
+int run_pipelined(unsigned rounds) {
+    VulkanDevice device;
+    const VkPipeline pipeline = device.make_pipeline("add_f32");
+    const VkFence fences[2]{device.make_fence(), device.make_fence()};
+    const VkCommandPool pool = device.make_pool(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
+    VkCommandBuffer first[2]{device.make_commands(pool), device.make_commands(pool)};
+    VkCommandBuffer second[2]{device.make_commands(pool), device.make_commands(pool)};
+    const VkCommandBuffer upload = device.make_commands(pool);
+    record(device, upload, pipeline, 1);
+    device.submit({upload});
+    for (unsigned round = 0; round < rounds + 1; ++round) {
+        const unsigned slot = round % 2;
+        if (round >= 2) device.wait(fences[slot]);
+        if (round == rounds) break;
+        device.begin(first[slot]);
+        device.begin_label(first[slot], "decode " + std::to_string(round));
+        for (unsigned i = 0; i < 3; ++i) device.dispatch(first[slot], pipeline);
+        device.end_label(first[slot]);
+        device.end(first[slot]);
+        device.submit({first[slot]});
+        record(device, second[slot], pipeline, 2);
+        device.submit({second[slot]}, fences[slot]);
+    }
+    check(vkDeviceWaitIdle(device.handle()), "vkDeviceWaitIdle");
+    std::printf("{\"dispatches\":%u,\"steps\":%u}\n", 1 + 5 * rounds, rounds);
     return 0;
 }
 
@@ -112,6 +142,7 @@ int run(std::string_view mode, double ms, unsigned rounds) {
     if (mode == "sequence") return run_sequence(rounds);
     if (mode == "stamps") return run_stamps();
     if (mode == "resubmit") return run_resubmit(rounds);
+    if (mode == "pipelined") return run_pipelined(rounds);
     if (mode == "neversubmit") return run_neversubmit(rounds);
     if (mode == "lost") return run_lost(rounds);
     if (mode == "exit-without-destroy") run_exit(rounds, false);

@@ -26,6 +26,7 @@ bool CommandBuffer::before_command(SpanKind kind, const std::array<uint32_t, 3>&
     if (recording_ == nullptr) return false;
     if (kind == SpanKind::kDispatch) ++recording_->dispatches;
     if (!armed_) {
+        if (kind == SpanKind::kDispatch) ++recording_->untimed;
         note_untimed(kind);
         return false;
     }
@@ -127,12 +128,25 @@ void CommandBuffer::bind_compute_pipeline(VkPipeline pipeline) noexcept {
 }
 
 void CommandBuffer::push_label(const char* label) noexcept {
-    if (!armed_) return;
     try {
+        if (recording_ != nullptr && !recording_->opens_step)
+            if (const std::optional<bool> armed = device_.session().label_begins_step(label)) begin_step(*armed);
+        if (!armed_) return;
         labels_.push(label);
     } catch (...) {
         device_.count_fault();
     }
+}
+
+// The first label of a buffer that begins a step decides for what follows it; the buffer was begun before the step was
+// known.
+void CommandBuffer::begin_step(bool armed) noexcept {
+    recording_->opens_step = true;
+    armed = armed && device_.queues().usable();
+    if (armed == armed_) return;
+    armed_ = armed;
+    chained_ = false;
+    labels_.clear();
 }
 
 void CommandBuffer::begin_render_pass(bool resumes, bool suspends) noexcept {

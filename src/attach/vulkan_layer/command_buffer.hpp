@@ -56,6 +56,7 @@ public:
 
 private:
     void note_untimed(SpanKind kind) noexcept;
+    void begin_step(bool armed) noexcept;
     void append_op(SpanKind kind, const std::array<uint32_t, 3>& grid);
     [[nodiscard]] bool open_boundary();
     void stamp(uint32_t query) noexcept;

@@ -1,43 +1,50 @@
 #include "attach/vulkan_layer/config.hpp"
 
-#include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "attach/vulkan_layer/output_file.hpp"
 
 namespace lapwing::vulkan_layer {
 
 namespace {
-constexpr uint32_t kMaxEvery = 1'000'000;
+using Get = const char* (*)(const char* name);
 
 std::string_view text_of(const char* value) noexcept {
     return value == nullptr ? std::string_view{} : std::string_view{value};
 }
+
+// Reads one variable by its parser; a bad value becomes the configuration's problem, the first one counts.
+template <class Value, class Parse>
+void read(LayerConfig& config, Get get, const char* name, Value& value, Parse&& parse) {
+    const std::string_view text = text_of(get(name));
+    if (text.empty() || !config.problem.empty()) return;
+    auto parsed = parse(text);
+    if (parsed.ok())
+        value = std::move(parsed).value();
+    else
+        config.problem = std::string(name) + ": " + parsed.error().message;
+}
+
+Result<Level> parse_layer_level(std::string_view text) {
+    Result<Level> level = parse_level(text);
+    if (level.ok() && level.value() == Level::kLane)
+        return Error{Errc::kInvalidArgument, 0, "the Vulkan layer has no level 'lane'; use off, basic or kernel"};
+    return level;
+}
 }    // namespace
 
-LayerConfig read_config(const char* (*get)(const char* name)) {
+LayerConfig read_config(Get get) {
     LayerConfig config;
     config.out = text_of(get("LAPWING_OUT"));
     if (config.out.empty()) return config;
-
-    if (const std::string_view text = text_of(get("LAPWING_LEVEL")); !text.empty()) {
-        const Result<Level> level = parse_level(text);
-        if (!level.ok()) {
-            config.problem = "LAPWING_LEVEL: " + level.error().message;
-            return config;
-        }
-        config.level = level.value();
-        if (config.level == Level::kLane) {
-            config.problem = "LAPWING_LEVEL: the Vulkan layer has no level 'lane'; use off, basic or kernel";
-            return config;
-        }
-    }
-    if (const std::string_view text = text_of(get("LAPWING_EVERY")); !text.empty()) {
-        const char* const end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, config.every);
-        if (error != std::errc{} || stop != end || config.every < 1 || config.every > kMaxEvery)
-            config.problem = "LAPWING_EVERY: '" + std::string(text) + "' is not a whole number from 1 to 1000000";
-    }
+    read(config, get, "LAPWING_LEVEL", config.level, parse_layer_level);
+    read(config, get, "LAPWING_STEP", config.step, parse_step_rule);
+    read(config, get, "LAPWING_EVERY", config.arming.every, parse_every);
+    read(config, get, "LAPWING_SKIP", config.arming.skip, parse_skip);
+    read(config, get, "LAPWING_DURATION", config.arming.duration_ns, parse_duration);
+    read(config, get, "LAPWING_BUDGET", config.arming.budget, parse_budget);
+    if (const std::string_view text = text_of(get("LAPWING_STEP")); !text.empty()) config.step_text = text;
     if (config.problem.empty()) config.problem = read_file_options(get, config.file);
     return config;
 }

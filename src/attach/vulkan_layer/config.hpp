@@ -1,24 +1,29 @@
 // What the environment asks of the layer. Read once a process; `lapwing run` sets it.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
+#include "lapwing/arming.hpp"
 #include "lapwing/level.hpp"
 #include "lapwing/perfetto.hpp"
+#include "lapwing/step_rule.hpp"
 
 namespace lapwing::vulkan_layer {
 
-/// LAPWING_OUT    the recording's file; absent or empty = the layer stays out of the way altogether
-/// LAPWING_LEVEL  off, basic or kernel (default kernel)
-/// LAPWING_EVERY  kernel spans in one step of this many, the first included; 1..1000000 (default 1)
-/// and those of read_file_options().
+/// LAPWING_OUT       the recording's file; absent or empty = the layer stays out of the way altogether
+/// LAPWING_LEVEL     off, basic or kernel (default kernel)
+/// LAPWING_STEP      what makes a step: parse_step_rule() (default sync)
+/// LAPWING_EVERY, LAPWING_SKIP, LAPWING_DURATION, LAPWING_BUDGET
+///                   which steps are timed: ArmingOptions and its parsers
+/// and those of read_file_options(). An empty variable is as good as none.
 struct LayerConfig {
     std::string out;                 ///< empty = not active
     Level level = Level::kKernel;    ///< kBasic or kKernel where active
-    uint32_t every = 1;              ///< >= 1
-    PerfettoWriterOptions file;      ///< how the recording is written
-    std::string problem;             ///< one line for the user where a value was refused; the layer is then not active
+    StepRule step;
+    std::string step_text = "sync";    ///< `step` as it was given
+    ArmingOptions arming;
+    PerfettoWriterOptions file;    ///< how the recording is written
+    std::string problem;           ///< one line for the user where a value was refused; the layer is then not active
 
     [[nodiscard]] bool active() const noexcept { return !out.empty() && problem.empty() && level != Level::kOff; }
 };

@@ -89,6 +89,7 @@ SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence, SubmitCon
     submission.submitted_ns = now_ns;
     enter_batches(queue, submission, contents, ticket);
     submission.unreliable = render_pass_seen_;
+    ticket.work.commands = !contents.recordings.empty();
 
     if (fence != VK_NULL_HANDLE) fences_[fence] = {&queue, submission.sequence};
     for (const SubmitContents::Signal& signal : contents.signals) {
@@ -190,6 +191,8 @@ void DeviceQueues::enter(Queue& queue, Submission& submission, const std::shared
                          Placement& results, SubmitTicket& ticket) {
     ticket.work.dispatches += recording->dispatches;
     ticket.work.begun += recording->ops.size() + recording->unstamped.total();
+    ticket.work.untimed += recording->untimed;
+    ticket.work.opens_label |= recording->opens_step;
     ticket.unstamped += recording->unstamped;
     ticket.stamps += recording->stamps;
     if (recording->has_render_pass && traits_.wrong_after_render_pass) render_pass_seen_ = true;

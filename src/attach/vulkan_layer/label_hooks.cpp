@@ -2,6 +2,7 @@
 // VK_EXT_debug_marker.
 #include "attach/vulkan_layer/cost_meter.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
+#include "attach/vulkan_layer/host_time.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
 namespace lapwing::vulkan_layer {
@@ -47,7 +48,13 @@ VKAPI_ATTR void VKAPI_CALL CmdEndDebugUtilsLabelEXT(VkCommandBuffer buffer) {
 // Labels on queues enclose whole submits: see StepClock.
 VKAPI_ATTR void VKAPI_CALL QueueBeginDebugUtilsLabelEXT(VkQueue queue, const VkDebugUtilsLabelEXT* label) {
     const DeviceEntry& entry = registry().device_of(queue);
-    if (Device* const device = entry.live(); device != nullptr) device->session().scope_opened();
+    if (Device* const device = entry.live(); device != nullptr) {
+        try {
+            device->session().scope_opened(label->pLabelName, host_now_ns());
+        } catch (...) {
+            device->count_fault();
+        }
+    }
     const auto next = entry.vk.QueueBeginDebugUtilsLabelEXT;
     if (next != nullptr) next(queue, label);
 }

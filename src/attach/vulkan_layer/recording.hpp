@@ -62,12 +62,14 @@ struct Recording {
     std::vector<PipelineInfo*> untimed_pipelines;        ///< used without stamps, not known to have run before
     LossCounts unstamped;                                ///< commands of an armed recording that got no stamps
     uint64_t dispatches = 0;                             ///< timed or not; without those of children
+    uint64_t untimed = 0;                                ///< of `dispatches`: recorded while timing was off
     uint64_t stamps = 0;
     bool has_render_pass = false;
     bool pass_suspended = false;                 ///< at its end: nothing may be inserted behind it
     std::optional<RecordedStamp> resumed_end;    ///< of a pass that an earlier recording of the submit has begun
     bool has_stamps = false;                     ///< it, or a secondary that it executes
     bool copied = false;    ///< some of those stamps are written again by later submits: each submit copies them out
+    bool opens_step = false;    ///< a label that begins a step opens in it
 
     /// How often it was submitted. Only the latest execution's results are there to be read in place.
     uint64_t executions = 0;

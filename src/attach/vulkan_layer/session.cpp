@@ -32,9 +32,11 @@ Result<std::unique_ptr<Session>> Session::open(const LayerConfig& config) {
 }
 
 Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)
-    : level_(config.level), every_(config.every), opened_ns_(host_now_ns()), recorder_(std::move(recorder)) {
-    armed_.store(arms_step(0), std::memory_order_relaxed);
-}
+    : config_(config),
+      opened_ns_(host_now_ns()),
+      step_labels_(StepLabels::of(config.step)),
+      steps_(config.step, config.arming, config.level >= Level::kKernel, &counters_.hook_ns),
+      recorder_(std::move(recorder)) {}
 
 ProcessInfo Session::describe_process(const LayerConfig& config) {
     ProcessInfo process;
@@ -42,7 +44,10 @@ ProcessInfo Session::describe_process(const LayerConfig& config) {
     process.command = masked_command(own_command_words());
     process.lapwing_version = LAPWING_VERSION;
     process.level = to_text(config.level);
-    process.every = config.every;
+    process.every = config.arming.every;
+    process.step = config.step_text;
+    process.skip = config.arming.skip;
+    process.duration_ns = config.arming.duration_ns;
     return process;
 }
 
@@ -111,8 +116,10 @@ void Session::host_span(TrackId track, HostCall call, bool polled, int64_t begin
     static_cast<void>(recorder_->spans({&span, 1}));
 }
 
-uint32_t Session::submitted(int64_t now_ns, const StepClock::Work& work) noexcept {
-    return steps_.submitted(now_ns, work);
+uint32_t Session::submitted(int64_t now_ns, const StepClock::Work& work) {
+    const StepClock::Submitted submitted = steps_.submitted(now_ns, work);
+    if (announce_step(submitted.closed)) publish_stats(false);
+    return submitted.step;
 }
 
 void Session::withdrawn(const StepClock::Work& work) noexcept {
@@ -123,21 +130,26 @@ bool Session::completed(uint64_t count, int64_t now_ns) {
     return announce_step(steps_.completed(count, now_ns));
 }
 
+void Session::scope_opened(const char* label, int64_t now_ns) {
+    if (step_labels_ && step_labels_->begins_step(label, labels_)) steps_.label_opened(true, now_ns);
+    steps_.scope_opened();
+}
+
 void Session::scope_closed() {
     // Results were read when the program learned of completion, inside the scope.
     if (announce_step(steps_.scope_closed())) publish_stats(false);
 }
 
+std::optional<bool> Session::label_begins_step_cold(const char* label) {
+    if (!step_labels_->begins_step(label, labels_)) return std::nullopt;
+    return steps_.label_opened(false, host_now_ns());
+}
+
 bool Session::announce_step(const std::optional<StepRecord>& step) {
     if (!step) return false;
-    armed_.store(arms_step(step->index + 1), std::memory_order_relaxed);
     const std::lock_guard lock(sink_mutex_);
     static_cast<void>(recorder_->step(*step));
     return true;
-}
-
-bool Session::arms_step(uint32_t index) const noexcept {
-    return level_ >= Level::kKernel && index % every_ == 0;
 }
 
 RecordingStats Session::stats(bool final) const {
@@ -154,16 +166,18 @@ RecordingStats Session::stats(bool final) const {
     stats.final = final;
     stats.executed_dispatches = Counters::read(counters_.executed_dispatches);
     stats.names_dropped = sites_.folded();
+    steps_.describe(stats);
     return stats;
 }
 
 void Session::publish_stats(bool final) {
+    if (final) announce_step(steps_.finish());
     const std::lock_guard lock(sink_mutex_);
     static_cast<void>(recorder_->stats(stats(final)));
 }
 
 void Session::close(int64_t deadline_ns) {
-    armed_.store(false, std::memory_order_relaxed);
+    steps_.disarm();
     static_cast<void>(recorder_->close_within(deadline_ns));
 }
 

@@ -14,6 +14,7 @@
 #include "attach/vulkan_layer/counters.hpp"
 #include "attach/vulkan_layer/label_table.hpp"
 #include "attach/vulkan_layer/step_clock.hpp"
+#include "attach/vulkan_layer/step_labels.hpp"
 #include "lapwing/recorder.hpp"
 #include "lapwing/site_table.hpp"
 
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] static ProcessInfo describe_process(const LayerConfig& config);
 
     /// Whether command buffers that are begun now get stamps. Hot: one relaxed load.
-    [[nodiscard]] bool armed() const noexcept { return armed_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool armed() const noexcept { return steps_.armed(); }
 
     /// Numbers and announces a device.
     [[nodiscard]] uint32_t add_device(DeviceInfo info);
@@ -67,14 +68,24 @@ public:
     /// A span on a host thread's track: one call, or a run of calls that polled.
     void host_span(TrackId track, HostCall call, bool polled, int64_t begin_ns, int64_t end_ns);
 
-    /// See StepClock. A step that closes is announced and decides whether the next one is armed.
-    uint32_t submitted(int64_t now_ns, const StepClock::Work& work) noexcept;
+    /// See StepClock. A step that closes is announced.
+    uint32_t submitted(int64_t now_ns, const StepClock::Work& work);
     void withdrawn(const StepClock::Work& work) noexcept;
     /// Shape:   true where a step closed; publish_stats() is due when its spans are handed over.
     bool completed(uint64_t count, int64_t now_ns);
-    void scope_opened() noexcept { steps_.scope_opened(); }
+    /// A label was opened on a queue, or closed.
+    void scope_opened(const char* label, int64_t now_ns);
     void scope_closed();
+    /// A label was opened in a command buffer that is being recorded.
+    /// Shape:   absent where it begins no step; else whether that step is armed.
+    /// Cost:    one branch unless steps are found by labels.
+    [[nodiscard]] std::optional<bool> label_begins_step(const char* label) {
+        if (!step_labels_) [[likely]]
+            return std::nullopt;
+        return label_begins_step_cold(label);
+    }
 
+    /// Shape:   with `final` the open step is closed first, where nothing but its end could do it.
     void publish_stats(bool final);
 
     /// Writes all there is and ends the writer. Waits for it at most `deadline_ns`.
@@ -86,15 +97,14 @@ public:
 private:
     bool announce_step(const std::optional<StepRecord>& step);
     [[nodiscard]] SiteId site_locked(const Site& site);
-    [[nodiscard]] bool arms_step(uint32_t index) const noexcept;
+    [[nodiscard]] std::optional<bool> label_begins_step_cold(const char* label);
     [[nodiscard]] RecordingStats stats(bool final) const;
 
-    const Level level_;
-    const uint32_t every_;
+    const LayerConfig config_;
     const int64_t opened_ns_;
-    std::atomic<bool> armed_{false};
     Counters counters_;
     LabelTable labels_;
+    std::unique_ptr<StepLabels> step_labels_;    // null unless steps are found by labels
     StepClock steps_;
     SiteTable sites_;
     std::atomic<uint32_t> next_device_{1};

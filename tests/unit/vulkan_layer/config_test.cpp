@@ -32,14 +32,31 @@ TEST(LayerConfig, AFileAloneTimesEveryStepAtKernelLevel) {
     EXPECT_TRUE(config.active());
     EXPECT_EQ(config.out, "a.pftrace");
     EXPECT_EQ(config.level, Level::kKernel);
-    EXPECT_EQ(config.every, 1u);
+    EXPECT_EQ(config.arming.every, 1u);
 }
 
 TEST(LayerConfig, LevelAndStrideAreTaken) {
     const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", "basic"}, {"LAPWING_EVERY", "64"}});
     EXPECT_TRUE(config.active());
     EXPECT_EQ(config.level, Level::kBasic);
-    EXPECT_EQ(config.every, 64u);
+    EXPECT_EQ(config.arming.every, 64u);
+}
+
+TEST(LayerConfig, StepsAndArmingAreTakenAndEmptyVariablesAreNone) {
+    const LayerConfig config = read({{"LAPWING_OUT", "a"},
+                                     {"LAPWING_STEP", "label:^decode"},
+                                     {"LAPWING_SKIP", "3"},
+                                     {"LAPWING_DURATION", "500ms"},
+                                     {"LAPWING_BUDGET", "1%"}});
+    EXPECT_EQ(config.step.kind, StepRule::Kind::kLabel);
+    EXPECT_EQ(config.step.pattern, "^decode");
+    EXPECT_EQ(config.step_text, "label:^decode");
+    EXPECT_EQ(config.arming.skip, 3u);
+    EXPECT_EQ(config.arming.duration_ns, 500'000'000);
+    EXPECT_DOUBLE_EQ(config.arming.budget, 0.01);
+    const LayerConfig none = read({{"LAPWING_OUT", "a"}, {"LAPWING_STEP", ""}, {"LAPWING_DURATION", ""}});
+    EXPECT_TRUE(none.active());
+    EXPECT_EQ(none.step_text, "sync");
 }
 
 TEST(LayerConfig, LevelOffIsNotActiveAndNoProblem) {
@@ -53,6 +70,14 @@ TEST(LayerConfig, BadValuesTurnItOffAndNameThemselves) {
         const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", level}});
         EXPECT_FALSE(config.active()) << level;
         EXPECT_NE(config.problem.find("LAPWING_LEVEL"), std::string::npos) << config.problem;
+    }
+    for (const auto& [name, value] : std::map<std::string, std::string>{{"LAPWING_STEP", "label:("},
+                                                                        {"LAPWING_SKIP", "-1"},
+                                                                        {"LAPWING_DURATION", "10"},
+                                                                        {"LAPWING_BUDGET", "1"}}) {
+        const LayerConfig config = read({{"LAPWING_OUT", "a"}, {name, value}});
+        EXPECT_FALSE(config.active()) << name;
+        EXPECT_EQ(config.problem.substr(0, name.size()), name);
     }
     for (const char* every : {"0", "-1", "1.5", "8x", "1000001", "99999999999999999999", " 8"}) {
         const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_EVERY", every}});

@@ -8,15 +8,15 @@ using vulkan_layer::CommandBuffer;
 using vulkan_layer::Counters;
 using vulkan_layer::SubmitTicket;
 
-ScriptedDevice::ScriptedDevice(uint32_t every) : every_(every) {}
+ScriptedDevice::ScriptedDevice(uint32_t every) {
+    config.arming.every = every;
+}
 
 ScriptedDevice::~ScriptedDevice() = default;
 
 vulkan_layer::Device& ScriptedDevice::device() {
     if (device_ != nullptr) return *device_;
-    vulkan_layer::LayerConfig config;
     config.out = "unused";
-    config.every = every_;
     std::unique_ptr<Recorder> recorder = make_stream_recorder(stream);
     EXPECT_TRUE(recorder->process(vulkan_layer::Session::describe_process(config)).ok());
     session_ = std::make_unique<vulkan_layer::Session>(config, std::move(recorder));

@@ -22,6 +22,7 @@ public:
 
     FakeDriver driver;
     RecordedStream stream;
+    vulkan_layer::LayerConfig config;    ///< taken at the first use of `device()`
 
     [[nodiscard]] vulkan_layer::Device& device();
     [[nodiscard]] vulkan_layer::Session& session() { return device().session(); }
@@ -61,7 +62,6 @@ public:
     [[nodiscard]] bool balanced() { return begun() == recorded() + lost().total(); }
 
 private:
-    uint32_t every_;
     int64_t now_ns_ = 1'000'000'000'000;
     uint64_t next_buffer_ = 0x70000;
     vulkan::DeviceTable table_;

@@ -10,8 +10,8 @@ constexpr StepClock::Work kCopies{.dispatches = 0, .begun = 2};
 
 TEST(StepClock, AStepIsTheWorkBetweenTwoIdleMoments) {
     StepClock clock;
-    EXPECT_EQ(clock.submitted(100, kWork), 0u);
-    EXPECT_EQ(clock.submitted(110, kWork), 0u);
+    EXPECT_EQ(clock.submitted(100, kWork).step, 0u);
+    EXPECT_EQ(clock.submitted(110, kWork).step, 0u);
     EXPECT_FALSE(clock.completed(1, 150));
     const auto step = clock.completed(1, 200);
     ASSERT_TRUE(step);
@@ -20,32 +20,43 @@ TEST(StepClock, AStepIsTheWorkBetweenTwoIdleMoments) {
     EXPECT_EQ(step->end_ns, 200);
     EXPECT_EQ(step->dispatches, 8u);
     EXPECT_TRUE(step->armed);
-    EXPECT_EQ(clock.submitted(300, kWork), 1u);
+    EXPECT_EQ(clock.submitted(300, kWork).step, 1u);
 }
 
 TEST(StepClock, CopiesAloneMakeNoStepAndBelongToTheNextOne) {
     StepClock clock;
-    EXPECT_EQ(clock.submitted(100, kCopies), 0u);
+    EXPECT_EQ(clock.submitted(100, kCopies).step, 0u);
     EXPECT_FALSE(clock.completed(1, 150));
-    EXPECT_EQ(clock.submitted(200, kWork), 0u);
+    EXPECT_EQ(clock.submitted(200, kWork).step, 0u);
     const auto step = clock.completed(1, 250);
     ASSERT_TRUE(step);
     EXPECT_EQ(step->begin_ns, 100);
     EXPECT_EQ(step->dispatches, 4u);
 }
 
-TEST(StepClock, AStepWithoutSpansIsNotArmed) {
-    StepClock clock;
-    clock.submitted(100, {.dispatches = 4, .begun = 0});
+TEST(StepClock, WhereNothingTakesStampsNoStepIsArmed) {
+    StepClock clock({}, {}, false);
+    EXPECT_FALSE(clock.armed());
+    static_cast<void>(clock.submitted(100, {.dispatches = 4, .begun = 0}));
     const auto step = clock.completed(1, 200);
     ASSERT_TRUE(step);
     EXPECT_FALSE(step->armed);
+    EXPECT_FALSE(step->sampled);
+}
+
+TEST(StepClock, AnArmedStepWhoseBuffersCarryNoStampsIsArmedAllTheSame) {
+    StepClock clock;
+    static_cast<void>(clock.submitted(100, {.dispatches = 4, .begun = 0, .untimed = 4}));
+    const auto step = clock.completed(1, 200);
+    ASSERT_TRUE(step);
+    EXPECT_TRUE(step->armed);
+    EXPECT_EQ(step->untimed, 4u);
 }
 
 TEST(StepClock, ARefusedSubmitNeverWas) {
     StepClock clock;
-    clock.submitted(100, kWork);
-    clock.submitted(110, {.dispatches = 100, .begun = 100});
+    static_cast<void>(clock.submitted(100, kWork));
+    static_cast<void>(clock.submitted(110, {.dispatches = 100, .begun = 100}));
     clock.withdrawn({.dispatches = 100, .begun = 100});
     const auto step = clock.completed(1, 200);
     ASSERT_TRUE(step) << "the refused submit must not be waited for";
@@ -55,9 +66,9 @@ TEST(StepClock, ARefusedSubmitNeverWas) {
 TEST(StepClock, CompletionsBeyondWhatIsOutstandingAreHarmless) {
     StepClock clock;
     EXPECT_FALSE(clock.completed(5, 10));
-    clock.submitted(100, kWork);
+    static_cast<void>(clock.submitted(100, kWork));
     EXPECT_TRUE(clock.completed(5, 200));
-    EXPECT_EQ(clock.submitted(300, kWork), 1u);
+    EXPECT_EQ(clock.submitted(300, kWork).step, 1u);
     EXPECT_TRUE(clock.completed(1, 400));
 }
 
@@ -65,9 +76,9 @@ TEST(StepClock, CompletionsBeyondWhatIsOutstandingAreHarmless) {
 TEST(StepClock, FallingIdleInsideAnOpenScopeClosesNothing) {
     StepClock clock;
     clock.scope_opened();
-    clock.submitted(100, kWork);
+    static_cast<void>(clock.submitted(100, kWork));
     EXPECT_FALSE(clock.completed(1, 150));
-    EXPECT_EQ(clock.submitted(160, kWork), 0u);
+    EXPECT_EQ(clock.submitted(160, kWork).step, 0u);
     EXPECT_FALSE(clock.scope_closed()) << "work is outstanding";
     const auto step = clock.completed(1, 200);
     ASSERT_TRUE(step);
@@ -77,7 +88,7 @@ TEST(StepClock, FallingIdleInsideAnOpenScopeClosesNothing) {
 TEST(StepClock, AStepThatIsOverInsideItsScopeClosesWithIt) {
     StepClock clock;
     clock.scope_opened();
-    clock.submitted(100, kWork);
+    static_cast<void>(clock.submitted(100, kWork));
     EXPECT_FALSE(clock.completed(1, 150));
     const auto step = clock.scope_closed();
     ASSERT_TRUE(step);
@@ -90,7 +101,7 @@ TEST(StepClock, AScopeAroundTheWholeProgramIsIgnoredAfterAWhile) {
     clock.scope_opened();
     uint32_t steps = 0;
     for (int i = 0; i < 100; ++i) {
-        clock.submitted(10 * i + 1, kWork);
+        static_cast<void>(clock.submitted(10 * i + 1, kWork));
         if (clock.completed(1, 10 * i + 5)) ++steps;
     }
     EXPECT_EQ(steps, 92u);
