@@ -1,34 +1,23 @@
 #!/usr/bin/env python3
 """Unmodified llama.cpp on lavapipe: every dispatch of every token, under the engine's own names, and the same text."""
-import os
 import re
-from pathlib import Path
 
-from vulkan_product import COUNT, VulkanTest, main
+from foreign_program import COUNT, WORKLOADS, ForeignProgramTest, main
 
-WORKLOADS = Path(os.environ.get("TEST_WORKLOADS", ""))
 PROGRAMS = WORKLOADS / "run-vulkan"
 # ggml leaves devices of type CPU alone unless it is told which to use; unset, it runs on its CPU backend in silence.
 ENGINE = {"GGML_VK_VISIBLE_DEVICES": "0"}
 WARM_UP = 1    # llama-bench decodes one token before it measures
 
 
-class LlamaTest(VulkanTest):
+class LlamaTest(ForeignProgramTest):
     def setUp(self):
         super().setUp()
-        if not (PROGRAMS / "llama-bench").exists():
-            self.skipTest("llama.cpp is not there: run ./quickstart or scripts/setup_workloads")
-        if os.environ.get("TEST_SANITIZED"):
-            self.skipTest("a layer with a sanitizer cannot be loaded into a program without one")
+        self.need_workload("run-vulkan/llama-bench")
 
     def bench(self, model, tokens, env=None, **options):
         return self.measure(str(PROGRAMS / "llama-bench"), "-m", str(WORKLOADS / model), "-t", "1", "-p", "0", "-n",
                             str(tokens), "-ngl", "99", "-r", "1", env={**ENGINE, **(env or {})}, timeout=200, **options)
-
-    def assert_every_command_measured(self, run):
-        self.assert_all_measured(run, run.executed["dispatches"])
-        self.assertEqual(run.spans("copy"), run.executed["copies"])
-        self.assertEqual(run.spans("fill"), run.executed["fills"])
 
 
 class Bench(LlamaTest):
