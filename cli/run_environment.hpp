@@ -33,8 +33,9 @@ struct LayerSettings {
 
 /// The user's environment with Lapwing's settings added to those that are there; none of the user's is lost.
 /// Shape:   `user` and the result are "NAME=value" strings; order is kept, new names come last.
-///          VK_INSTANCE_LAYERS: our layer goes in front. VK_LAYER_PATH: the folder is appended where the user set it,
-///          because the loader then looks nowhere else; otherwise VK_ADD_LAYER_PATH gets it.
+///          VK_INSTANCE_LAYERS: our layer is added. Which layer stands above which is not decided there: the loader
+///          (1.3.239) stacks them in the order in which it finds their manifests. VK_LAYER_PATH: the folder is appended
+///          where the user set it, because the loader then looks nowhere else; otherwise VK_ADD_LAYER_PATH gets it.
 ///          GGML_VK_DEBUG_MARKERS: 1 unless the user set it. LAPWING_OUT, _LEVEL, _STEP, _EVERY, _SKIP, _DURATION,
 ///          _BUDGET and those of `recording`: set, to nothing where there is no value, so that the user's own cannot
 ///          slip through.
