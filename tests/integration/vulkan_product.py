@@ -2,7 +2,7 @@
 
 CTest starts each test method by itself, once for each driver, and sets:
   LAPWING             the command
-  TEST_DRIVER         lavapipe or swiftshader
+  TEST_DRIVER         lavapipe, swiftshader or mock
   TEST_ICD            the driver's manifest; empty where it is not installed (the test skips)
   TEST_PROGRAMS       folder of vk_run and vk_life; empty where they could not be built (the test skips)
   TEST_LAYERS         folder of the witness layers' folders (tests/fakes)

@@ -9,6 +9,8 @@
 //   exit-while-busy        --rounds dispatches seen complete, 10 more submitted, then exit()
 //   lost                   submits 10 dispatches at a time, looks at every second one, until the device is lost
 //   pipelined              --rounds steps of two submissions, labelled "decode N", and always one step in flight
+//   families               --rounds times on a queue of each family: 3 fills, and 2 dispatches where it computes
+//   devices                two devices of one process at once, 5 dispatches --rounds times each
 //   nothing                opens Vulkan and submits nothing; exit code 3
 #include "vk_run.hpp"
 
@@ -16,6 +18,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "vulkan_device.hpp"
 
@@ -92,6 +96,70 @@ int run_neversubmit(unsigned rounds) {
     return 0;
 }
 
+int run_families(unsigned rounds) {
+    VulkanDevice device;
+    const VkPipeline pipeline = device.make_pipeline("add_f32");
+    struct Lane {
+        VulkanDevice::Queue queue;
+        VkCommandPool pool;
+        VkFence fence;
+        bool computes;
+    };
+    std::vector<Lane> lanes;
+    unsigned fills = 0;
+    unsigned dispatches = 0;
+    unsigned untimeable = 0;
+    for (const VulkanDevice::Queue& queue : device.queues()) {
+        lanes.push_back(
+            {queue, device.make_pool_of(queue.family), device.make_fence(), (queue.flags & VK_QUEUE_COMPUTE_BIT) != 0});
+        fills += 3 * rounds;
+        dispatches += lanes.back().computes ? 2 * rounds : 0;
+        if ((queue.flags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT)) == 0) untimeable += 3 * rounds;
+    }
+    std::vector<std::thread> threads;
+    for (const Lane& lane : lanes)
+        threads.emplace_back([&] {
+            const VkCommandBuffer commands = device.make_commands(lane.pool);
+            device.begin(commands);
+            if (lane.computes)
+                for (int i = 0; i < 2; ++i) device.dispatch(commands, pipeline);
+            for (int i = 0; i < 3; ++i) vkCmdFillBuffer(commands, device.other(), 4096, 4096, 7);
+            device.end(commands);
+            VkSubmitInfo info{};
+            info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+            info.commandBufferCount = 1;
+            info.pCommandBuffers = &commands;
+            for (unsigned round = 0; round < rounds; ++round) {
+                check(vkQueueSubmit(lane.queue.handle, 1, &info, lane.fence), "vkQueueSubmit");
+                device.wait(lane.fence);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    std::printf("{\"families\":%zu,\"dispatches\":%u,\"fills\":%u,\"untimeable\":%u}\n", lanes.size(), dispatches,
+                fills, untimeable);
+    return 0;
+}
+
+int run_devices(unsigned rounds) {
+    const auto work = [rounds] {
+        VulkanDevice device;
+        const VkPipeline pipeline = device.make_pipeline("add_f32");
+        const VkFence fence = device.make_fence();
+        const VkCommandBuffer commands = device.make_commands(device.make_pool());
+        record(device, commands, pipeline, 5);
+        for (unsigned round = 0; round < rounds; ++round) {
+            device.submit({commands}, fence);
+            device.wait(fence);
+        }
+    };
+    std::thread first(work);
+    std::thread second(work);
+    first.join();
+    second.join();
+    std::printf("{\"dispatches\":%u}\n", 2 * 5 * rounds);
+    return 0;
+}
+
 int run_lost(unsigned rounds) {
     VulkanDevice device;
     const VkPipeline pipeline = device.make_pipeline("add_f32");
@@ -144,6 +212,8 @@ int run(std::string_view mode, double ms, unsigned rounds) {
     if (mode == "resubmit") return run_resubmit(rounds);
     if (mode == "pipelined") return run_pipelined(rounds);
     if (mode == "neversubmit") return run_neversubmit(rounds);
+    if (mode == "families") return run_families(rounds);
+    if (mode == "devices") return run_devices(rounds);
     if (mode == "lost") return run_lost(rounds);
     if (mode == "exit-without-destroy") run_exit(rounds, false);
     if (mode == "exit-while-busy") run_exit(rounds, true);

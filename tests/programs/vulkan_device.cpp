@@ -95,11 +95,13 @@ void VulkanDevice::make_device() {
     calibrates_ = offers(offered, extension);
 
     const float priority = 1;
-    VkDeviceQueueCreateInfo queue{};
-    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-    queue.queueFamilyIndex = family_;
-    queue.queueCount = 1;
-    queue.pQueuePriorities = &priority;
+    std::vector<VkDeviceQueueCreateInfo> queues(families.size());
+    for (uint32_t family = 0; family < families.size(); ++family) {
+        queues[family].sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+        queues[family].queueFamilyIndex = family;
+        queues[family].queueCount = 1;
+        queues[family].pQueuePriorities = &priority;
+    }
     VkPhysicalDeviceVulkan13Features features13{};
     features13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
     features13.synchronization2 = VK_TRUE;
@@ -111,12 +113,17 @@ void VulkanDevice::make_device() {
     VkDeviceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.pNext = &features12;
-    info.queueCreateInfoCount = 1;
-    info.pQueueCreateInfos = &queue;
+    info.queueCreateInfoCount = static_cast<uint32_t>(queues.size());
+    info.pQueueCreateInfos = queues.data();
     info.enabledExtensionCount = calibrates_ ? 1 : 0;
     info.ppEnabledExtensionNames = &extension;
     check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
-    vkGetDeviceQueue(device_, family_, 0, &queue_);
+    for (uint32_t family = 0; family < families.size(); ++family) {
+        VkQueue queue = VK_NULL_HANDLE;
+        vkGetDeviceQueue(device_, family, 0, &queue);
+        queues_.push_back({queue, family, families[family].queueFlags});
+        if (family == family_) queue_ = queue;
+    }
 }
 
 uint32_t VulkanDevice::memory_type(uint32_t bits) const {
@@ -266,10 +273,14 @@ VkFence VulkanDevice::make_fence() {
 }
 
 VkCommandPool VulkanDevice::make_pool(VkCommandPoolCreateFlags flags) {
+    return make_pool_of(family_, flags);
+}
+
+VkCommandPool VulkanDevice::make_pool_of(uint32_t family, VkCommandPoolCreateFlags flags) {
     VkCommandPoolCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     info.flags = flags;
-    info.queueFamilyIndex = family_;
+    info.queueFamilyIndex = family;
     VkCommandPool pool = VK_NULL_HANDLE;
     check(vkCreateCommandPool(device_, &info, nullptr, &pool), "vkCreateCommandPool");
     pools_.push_back(pool);

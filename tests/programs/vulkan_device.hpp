@@ -1,4 +1,5 @@
-// The Vulkan a test program needs: one device, one queue, pipelines of one shader, labels. It knows nothing of Lapwing.
+// The Vulkan a test program needs: one device, a queue of each family, pipelines of one shader, labels. It knows
+// nothing of Lapwing.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -27,7 +28,13 @@ public:
     static constexpr uint32_t kMaxGroups = 1024;
     static constexpr VkDeviceSize kBufferBytes = kMaxGroups * 64 * sizeof(uint32_t);
 
-    /// Opens the first physical device and its first queue family with compute.
+    struct Queue {
+        VkQueue handle = VK_NULL_HANDLE;
+        uint32_t family = 0;
+        VkQueueFlags flags = 0;
+    };
+
+    /// Opens the first physical device. queue() is of its first family with compute.
     VulkanDevice();
     /// Destroys everything it made; the device must be idle.
     ~VulkanDevice();
@@ -36,6 +43,8 @@ public:
 
     VkDevice handle() const { return device_; }
     VkQueue queue() const { return queue_; }
+    /// One queue of each family.
+    const std::vector<Queue>& queues() const { return queues_; }
     /// A storage, transfer and indirect buffer of kBufferBytes. Its first three words are an indirect dispatch of
     /// (4,1,1) in the second one.
     VkBuffer values() const { return buffers_[0]; }
@@ -53,6 +62,7 @@ public:
     VkPipeline make_pipeline(const std::string& name);
     VkFence make_fence();
     VkCommandPool make_pool(VkCommandPoolCreateFlags flags = 0);
+    VkCommandPool make_pool_of(uint32_t family, VkCommandPoolCreateFlags flags = 0);
     void destroy_pool(VkCommandPool pool);
     VkCommandBuffer make_commands(VkCommandPool pool, VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY);
 
@@ -86,6 +96,7 @@ private:
     VkPhysicalDevice physical_ = VK_NULL_HANDLE;
     VkDevice device_ = VK_NULL_HANDLE;
     VkQueue queue_ = VK_NULL_HANDLE;
+    std::vector<Queue> queues_;
     uint32_t family_ = 0;
     bool labels_ = false;
     bool calibrates_ = false;

@@ -219,11 +219,12 @@ void VKAPI_CALL CmdPipelineBarrier(VkCommandBuffer commands, VkPipelineStageFlag
     driver("CmdPipelineBarrier").commands[commands].push_back({.kind = FakeCommand::Kind::kBarrier});
 }
 
-VkResult VKAPI_CALL CreateCommandPool(VkDevice, const VkCommandPoolCreateInfo*, const VkAllocationCallbacks*,
+VkResult VKAPI_CALL CreateCommandPool(VkDevice, const VkCommandPoolCreateInfo* info, const VkAllocationCallbacks*,
                                       VkCommandPool* out) {
     FakeDriver& d = driver("CreateCommandPool");
     if (const VkResult failure = d.answer("CreateCommandPool"); failure != VK_SUCCESS) return failure;
     create(d, out);
+    d.pool_families.push_back(info->queueFamilyIndex);
     return VK_SUCCESS;
 }
 

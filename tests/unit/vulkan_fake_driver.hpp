@@ -63,6 +63,7 @@ struct FakeDriver {
     // What happened.
     std::map<std::string, uint64_t> calls;    ///< by name without "vk"
     std::map<VkCommandBuffer, std::vector<FakeCommand>> commands;
+    std::vector<uint32_t> pool_families;    ///< of each vkCreateCommandPool
     std::vector<VkFence> signalled;
     std::vector<VkQueryResultFlags> read_flags;
     std::vector<std::pair<uint32_t, uint32_t>> reads;    ///< first query and count of each read

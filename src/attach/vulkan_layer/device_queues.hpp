@@ -50,6 +50,12 @@ public:
     /// Fences may be reset and destroyed only when their submit is complete: it is, and the fence means nothing now.
     void fences_forgotten(std::span<const VkFence> fences, int64_t now_ns);
 
+    /// Fences whose submit is still told from others by them: those in use since they were last reset.
+    [[nodiscard]] std::size_t fences_followed() noexcept {
+        const std::lock_guard lock(mutex_);
+        return fences_.size();
+    }
+
     void add_timeline(VkSemaphore semaphore);
     void forget_semaphore(VkSemaphore semaphore) noexcept;
     /// Rises whenever a semaphore comes or goes. Hot: one load.

@@ -226,7 +226,7 @@ TEST(LayerCopies, OneRecordingOnTwoQueuesAtOnceHasNoTimes) {
     ScriptedDevice scripted;
     const auto buffer = scripted.command_buffer();
     scripted.record(*buffer, 2, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
-    const auto other = FakeDriver::handle<VkQueue>(0x58);
+    const auto other = FakeDriver::handle<VkQueue>(0x5800);
     scripted.device().queues().add_queue(other, 0, 1);
     scripted.submit({buffer.get()}, fence(1));
     scripted.submit_to(other, {buffer.get()}, fence(2));

@@ -8,6 +8,12 @@ using vulkan_layer::CommandBuffer;
 using vulkan_layer::Counters;
 using vulkan_layer::SubmitTicket;
 
+namespace {
+VkCommandPool pool(uint32_t family) {
+    return FakeDriver::handle<VkCommandPool>(0x6000 + family);
+}
+}    // namespace
+
 ScriptedDevice::ScriptedDevice(uint32_t every) {
     config.arming.every = every;
 }
@@ -26,15 +32,16 @@ vulkan_layer::Device& ScriptedDevice::device() {
     vulkan_layer::CopyStore::Setup setup;
     FakeDriver::instance_table().GetPhysicalDeviceMemoryProperties(FakeDriver::physical_device(), &setup.memory);
     device_ = std::make_unique<vulkan_layer::Device>(FakeDriver::device(), table_, traits, setup, *session_);
-    device_->queues().add_queue(queue(), 0, 0);
-    device_->add_command_pool(FakeDriver::handle<VkCommandPool>(0x60), 0);
+    for (uint32_t family = 0; family < driver.families.size(); ++family) {
+        device_->queues().add_queue(queue(family), family, 0);
+        device_->add_command_pool(pool(family), family);
+    }
     return *device_;
 }
 
-std::unique_ptr<CommandBuffer> ScriptedDevice::command_buffer() {
-    const auto pool = FakeDriver::handle<VkCommandPool>(0x60);
+std::unique_ptr<CommandBuffer> ScriptedDevice::command_buffer(uint32_t family) {
     const auto handle = FakeDriver::handle<VkCommandBuffer>(next_buffer_ += 0x10);
-    auto buffer = std::make_unique<CommandBuffer>(device(), handle, pool, device().family_of(pool));
+    auto buffer = std::make_unique<CommandBuffer>(device(), handle, pool(family), device().family_of(pool(family)));
     handles_[buffer.get()] = handle;
     return buffer;
 }

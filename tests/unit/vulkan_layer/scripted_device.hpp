@@ -13,7 +13,7 @@
 
 namespace lapwing::testing {
 
-/// A device with one queue of family 0.
+/// A device with one queue and one command pool of each family.
 /// Shape:   change the driver's script before the first use of `device()`.
 class ScriptedDevice {
 public:
@@ -27,7 +27,7 @@ public:
     [[nodiscard]] vulkan_layer::Device& device();
     [[nodiscard]] vulkan_layer::Session& session() { return device().session(); }
 
-    [[nodiscard]] std::unique_ptr<vulkan_layer::CommandBuffer> command_buffer();
+    [[nodiscard]] std::unique_ptr<vulkan_layer::CommandBuffer> command_buffer(uint32_t family = 0);
     /// Begins a recording, one-time unless told otherwise.
     void begin(vulkan_layer::CommandBuffer& buffer,
                VkCommandBufferUsageFlags flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
@@ -52,7 +52,7 @@ public:
     /// A millisecond passes.
     int64_t tick() { return now_ns_ += 1'000'000; }
 
-    [[nodiscard]] VkQueue queue() const { return FakeDriver::handle<VkQueue>(0x50); }
+    [[nodiscard]] static VkQueue queue(uint32_t family = 0) { return FakeDriver::handle<VkQueue>(0x5000 + family); }
     [[nodiscard]] static VkFence fence(uint64_t number) { return FakeDriver::handle<VkFence>(0x9000 + number); }
 
     [[nodiscard]] uint64_t begun();

@@ -130,6 +130,36 @@ TEST_F(LayerCompletion, ADeviceFoundLostWhileItIsDestroyedIsCountedOnce) {
     EXPECT_TRUE(scripted.balanced());
 }
 
+TEST_F(LayerCompletion, ADriverThatRefusesEveryReadIsToBlame) {
+    scripted.driver.read_result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    submit_work();
+    queues().finish(scripted.tick());
+    EXPECT_EQ(scripted.lost()[LossReason::kDriverError], 4u);
+    EXPECT_TRUE(scripted.balanced());
+}
+
+TEST_F(LayerCompletion, ForgottenFencesAreNotKept) {
+    for (uint64_t i = 0; i < 1000; ++i) {
+        const VkFence fence = ScriptedDevice::fence(i);
+        submit_work(fence);
+        scripted.see(fence);
+        EXPECT_EQ(queues().fences_followed(), 1u);
+        queues().fences_forgotten({&fence, 1}, scripted.tick());
+    }
+    EXPECT_EQ(queues().fences_followed(), 0u);
+}
+
+TEST_F(LayerCompletion, ARefusedSubmitsFenceMeansNothing) {
+    submit_work(ScriptedDevice::fence(1));
+    scripted.see(ScriptedDevice::fence(1));
+    scripted.submit({buffer.get()}, ScriptedDevice::fence(2), VK_ERROR_OUT_OF_HOST_MEMORY);
+    scripted.submit({buffer.get()}, ScriptedDevice::fence(3));    // takes the number of the refused one
+    scripted.see(ScriptedDevice::fence(2));
+    EXPECT_EQ(scripted.stream.steps.size(), 1u);
+    scripted.see(ScriptedDevice::fence(3));
+    EXPECT_EQ(scripted.stream.steps.size(), 2u);
+}
+
 TEST(LayerSession, EachStepBringsFreshStats) {
     ScriptedDevice scripted;
     const auto buffer = scripted.command_buffer();
@@ -260,7 +290,8 @@ TEST(LayerNames, FallbacksAreTheSameInEveryRunAndTellKernelsApart) {
         pipelines.add_compute_pipeline(pipeline, info);
         return *pipelines.find(pipeline)->fallback;
     };
-    EXPECT_EQ(name_of(words, "main", nullptr), name_of(words, "main", nullptr));
+    EXPECT_EQ(name_of(words, "main", nullptr), "main@733d31d1")
+        << "the same in every version, too: recordings are compared";
     EXPECT_NE(name_of(words, "main", nullptr), name_of(other_words, "main", nullptr));
     EXPECT_EQ(name_of(words, "axpy", nullptr).substr(0, 5), "axpy@");
     EXPECT_EQ(name_of(words, "main", "softmax"), "softmax");

@@ -76,8 +76,9 @@ TEST(LayerSpans, CopiesAndFillsAreSpansOfTheirKind) {
 
 TEST(LayerSecondaries, AreTimedWithThePrimaryThatExecutesThem) {
     ScriptedDevice scripted;
-    const auto primary = scripted.command_buffer();
+    // The secondary first: the fake driver runs buffers in this order, so its stamps are earlier, and listed later.
     const auto secondary = scripted.command_buffer();
+    const auto primary = scripted.command_buffer();
     scripted.record(*secondary, 8);
     for (int i = 0; i < 3; ++i) {
         scripted.record(*primary, 1);
