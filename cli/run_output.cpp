@@ -274,6 +274,9 @@ std::string to_text(const RecordingTotals& totals, bool killed) {
     }
     if (!reasons.empty()) out += " (" + reasons + ")";
     if (totals.stats.left_out != 0) out += ", " + std::to_string(totals.stats.left_out) + " dropped with older parts";
+    const uint64_t known = totals.spans + totals.stats.lost.total() + totals.stats.left_out;
+    if (totals.stats.write_error != 0 && totals.stats.begun > known)
+        out += ", " + std::to_string(totals.stats.begun - known) + " not written";
     if (totals.stats.write_error != 0)
         out += ", ends early (" + std::string(std::strerror(static_cast<int>(totals.stats.write_error))) + ")";
     else if (cut)
