@@ -52,7 +52,8 @@ int run_fork() {
     const pid_t child = ::fork();
     if (child == 0) {
         { Worker().dispatch(5); }
-        std::exit(0);    // with all exit handlers, those of the layer too
+        // Not exit(): lavapipe's own handler joins threads of the parent there, and crashes, with or without a layer.
+        ::_exit(0);
     }
     const int status = status_of(child);
     worker.dispatch(3);
