@@ -43,9 +43,9 @@ private:
 /// step longer is counted twice: the cost is an upper bound.
 ///
 /// The stride is solved for, not searched: the smallest at which cost / wall <= budget. It is raised as soon as the
-/// cost is told from noise (three standard errors) and too high; it is lowered only when the cost and one standard
-/// error fit into 4/5 of the budget, at least 16 pairs after the last change, and after twice as many as before where a
-/// lowering had to be taken back.
+/// cost exceeds its standard error and the budget; it is lowered when the cost and a standard error fit into 4/5 of the
+/// budget, at least 16 pairs after the last change, and after four times as many as before where a lowering had to be
+/// taken back: noise costs ever fewer changes.
 ///
 /// Settling: every second step of the first 32 is timed, to learn the cost. From then on the budget holds.
 /// Cost:    cold: some microseconds every eighth pair.
@@ -74,7 +74,7 @@ public:
 private:
     static constexpr uint64_t kMinPairs = 16;
     static constexpr uint64_t kPairsALook = 8;
-    static constexpr uint64_t kMaxPatience = 4096;
+    static constexpr uint64_t kMaxPatience = 65536;
 
     [[nodiscard]] uint32_t stride_for(double budget, double armed_ns) const noexcept;
     void adjust() noexcept;

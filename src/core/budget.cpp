@@ -8,9 +8,10 @@ namespace lapwing {
 
 namespace {
 constexpr double kLoweringMargin = 0.8;
-// To be above noise: the test is made again and again, so two would often be passed by chance.
-constexpr double kErrorsToRaise = 3;
-constexpr double kErrorsToLower = 1;
+// How many standard errors count as evidence. One, both ways: a budget that is exceeded unseen is worse than steps that
+// are not timed, and what noise makes of it is bounded by the patience.
+constexpr double kErrors = 1;
+constexpr uint64_t kPatienceGrowth = 4;
 // Pairs share steps with the pairs beside them: half as many of them are independent.
 constexpr double kPairError = 1.4142;
 
@@ -69,15 +70,14 @@ void Budget::adjust() noexcept {
     if (steps_ + 1 < kSettlingSteps) return;
     const auto armed_ns = static_cast<double>(*armed_step_ns_);
     const double error_ns = kPairError * pairs_.median_error();
-    const uint32_t needed = stride_for(budget_, armed_ns > kErrorsToRaise * error_ns ? armed_ns : 0);
+    const uint32_t needed = stride_for(budget_, armed_ns > kErrors * error_ns ? armed_ns : 0);
     uint32_t next = stride_;
     if (needed > stride_) {
         // An eighth more, so that an estimate that creeps up does not change the stride each time.
         next = std::min(needed + needed / 8, kMaxStride);
-        if (lowered_last_) patience_ = std::min(2 * patience_, kMaxPatience);
+        if (lowered_last_) patience_ = std::min(kPatienceGrowth * patience_, kMaxPatience);
     } else if (pairs_.count() - pairs_at_change_ >= patience_) {
-        const uint32_t roomy =
-            stride_for(kLoweringMargin * budget_, std::max(armed_ns, 0.0) + kErrorsToLower * error_ns);
+        const uint32_t roomy = stride_for(kLoweringMargin * budget_, std::max(armed_ns, 0.0) + kErrors * error_ns);
         if (roomy <= stride_ - stride_ / 4) next = roomy;    // less is not worth a change
     }
     if (next == stride_) return;
