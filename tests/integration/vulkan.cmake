@@ -16,6 +16,14 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   # The drivers and the loader keep what they allocate; a leak of ours is looked for by tests without a driver.
   list(APPEND vulkan_environment TEST_SANITIZED=1 ASAN_OPTIONS=detect_leaks=0)
 endif()
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,]*address")
+  # Programs that are not ours get AddressSanitizer's runtime preloaded. clang links it in, and so has none to preload.
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan_runtime
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(IS_ABSOLUTE "${asan_runtime}")
+    list(APPEND vulkan_environment TEST_SANITIZER_RUNTIME=${asan_runtime})
+  endif()
+endif()
 
 # lapwing_vulkan_tests(SCRIPT DRIVERS lavapipe|swiftshader|mock... [LABELS ...] [SLOW classes] [TIMEOUT s])
 function(lapwing_vulkan_tests script)

@@ -9,6 +9,7 @@ CTest starts each test method by itself, once for each driver, and sets:
   TEST_WORKLOADS      folder of llama.cpp and its models, from scripts/setup_workloads
   TEST_SHADER_CACHE   where the driver may keep compiled shaders
   TEST_SANITIZED      1 where Lapwing's layer needs a sanitizer's runtime in the program
+  TEST_SANITIZER_RUNTIME  that runtime, to preload into programs that are not ours; empty where there is none
 """
 import json
 import os
