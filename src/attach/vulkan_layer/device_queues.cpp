@@ -30,16 +30,17 @@ void note_first_uses(PipelineTable& pipelines, Execution& execution) {
         static_cast<void>(pipelines.first_execution(*pipeline));
 }
 
+// Only whole submissions: executions refer to each other by their place.
 void let_overwritten_go(Queue& queue, Counters& counters) noexcept {
     if (queue.pending.size() % kOverwrittenBatch != 0) return;
-    for (Submission& submission : queue.pending)
-        std::erase_if(submission.executions, [&](const Execution& execution) {
-            if (!execution.overwritten() || execution.copy != nullptr) return false;
+    std::erase_if(queue.pending, [&](const Submission& submission) {
+        const bool gone = submission.copies.empty() &&
+                          std::all_of(submission.executions.begin(), submission.executions.end(),
+                                      [](const Execution& execution) { return execution.overwritten(); });
+        if (!gone) return false;
+        for (const Execution& execution : submission.executions)
             counters.lost.add(execution.if_overwritten, execution.recording->ops.size());
-            return true;
-        });
-    std::erase_if(queue.pending, [](const Submission& submission) {
-        return submission.executions.empty() && submission.copies.empty();
+        return true;
     });
 }
 
