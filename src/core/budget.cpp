@@ -49,7 +49,8 @@ void Budget::add(const StepCost& cost) noexcept {
     const bool pair = last_ && last_->armed != cost.armed;
     if (pair) pairs_.add(cost.armed ? cost.wall_ns - last_->wall_ns : last_->wall_ns - cost.wall_ns);
     last_ = cost;
-    if (pair && pairs_.count() >= kMinPairs && pairs_.count() % kPairsALook == 0) adjust();
+    const bool look = steps_ == kSettlingSteps || (pair && pairs_.count() % kPairsALook == 0);
+    if (look && pairs_.count() >= kMinPairs) adjust();
 }
 
 uint32_t Budget::stride_for(double budget, double armed_ns) const noexcept {
@@ -67,7 +68,7 @@ uint32_t Budget::stride_for(double budget, double armed_ns) const noexcept {
 
 void Budget::adjust() noexcept {
     armed_step_ns_ = pairs_.median();
-    if (steps_ + 1 < kSettlingSteps) return;
+    if (steps_ < kSettlingSteps) return;
     const auto armed_ns = static_cast<double>(*armed_step_ns_);
     const double error_ns = kPairError * pairs_.median_error();
     const uint32_t needed = stride_for(budget_, armed_ns > kErrors * error_ns ? armed_ns : 0);

@@ -73,16 +73,26 @@ class Steps(LlamaTest):
         self.assertEqual(report["steps"]["untimed_dispatches"], 0)
         self.assertEqual(report["lost"]["total"], 0)
 
-    def test_budget_is_measured_and_held(self):
-        run = self.bench("tiny.gguf", 256, options=("--budget", "2%"))
-        budget = run.report()["budget"]
+    def test_budget_below_what_the_hooks_cost_ends_the_timing(self):
+        run = self.bench("tiny.gguf", 64, options=("--budget", "0.01%"))
+        report = run.report()
+        budget = report["budget"]
         print(f"\nbudget {budget}")
-        self.assertEqual(budget["limit"], 0.02)
-        self.assertGreater(run.report()["steps"]["not_armed"], 0, "steps without stamps are kept to compare with")
-        if budget["timed_step_ns"] < 1_000_000:    # 47 stamps of 30 us and more
-            self.skipTest("other work on this machine hides what stamps cost: " + str(budget))
-        self.assertGreater(budget["stride"], 1)
-        self.assertLess(budget["share"], 0.06, "every step timed costs 0.1 and more; other work runs on this machine")
+        self.assertEqual((budget["limit"], budget["stride"], budget["changes"]), (0.0001, 1_000_000, 1))
+        self.assertGreater(budget["share"], budget["limit"])
+        self.assertTrue(any("the budget was not held" in note["text"] for note in report["notes"]))
+        self.assertGreaterEqual(report["steps"]["not_armed"], 16)
+
+    def test_budget_keeps_steps_without_stamps_to_compare_with(self):
+        # That it is held is core_budget_test's, on scripted time: here other work may hide what stamps cost.
+        run = self.bench("tiny.gguf", 64, options=("--budget", "2%"))
+        report = run.report()
+        print(f"\nbudget {report['budget']}")
+        self.assertEqual(report["budget"]["limit"], 0.02)
+        self.assertIsNotNone(report["budget"]["share"])
+        self.assertIsNotNone(report["budget"]["timed_step_ns"])
+        self.assertGreaterEqual(report["steps"]["not_armed"], 16)
+        self.assertIsNotNone(report["sampling"])
 
 
 class Text(LlamaTest):

@@ -40,7 +40,7 @@ protected:
         EXPECT_GT(sim->marks(), from_marks) << "a budget does not switch the timing off";
         return static_cast<double>(stamps_ns) / static_cast<double>(sim->device_ticks() - from_ns);
     }
-    void settle() { run(Budget::kSettlingSteps + 1); }
+    void settle() { run(Budget::kSettlingSteps); }
     void stamps_cost(uint64_t ns) {
         stamp_ns_now_ = ns;
         sim->set_ticks_per_mark(ns);
