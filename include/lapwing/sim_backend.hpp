@@ -26,6 +26,7 @@ struct SimOptions {
     uint32_t max_stamps = 1u << 20;      ///< slot numbers 0 .. max_stamps - 1 may be marked
     bool calibrated = true;              ///< whether calibrate() answers
     int64_t anchor_uncertainty_ns = 10;
+    double fast_ppm = 0;    ///< how much faster the device counts than ns_per_tick says, against the host
     int64_t host_start_ns = 5'000'000'000;    ///< scripted host time at the start
 };
 
@@ -103,6 +104,9 @@ public:
     /// The device is back after a reset; what was marked before stays lost. Its clock starts at `ticks`.
     void restore_device(uint64_t ticks) noexcept;
 
+    /// The host's clock is put forward (or back) from here on.
+    void step_host(int64_t ns) noexcept { host_base_ns_ += ns; }
+
     /// The calibrating clock has another epoch than the one that stamps: calibrate() answers `ticks` too much.
     void lie_about_epoch(uint64_t ticks) noexcept { epoch_lie_ = ticks; }
 
@@ -138,7 +142,7 @@ private:
     [[nodiscard]] uint64_t shown(uint64_t ticks) const noexcept;
 
     SimOptions options_;
-    double ns_per_tick_;    // for host time; 1 where the stated period is none
+    double ns_per_tick_;    // of host time; from 1 where the stated period is none
     std::unique_ptr<Cell[], FreeMemory> cells_;
     std::array<QueueClock, kMaxQueues> clocks_;
     std::array<std::atomic<bool>, kMaxQueues> capturing_{};

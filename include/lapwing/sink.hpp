@@ -19,6 +19,9 @@ struct ClockInfo {
     uint32_t valid_bits = 0;                  ///< 0 = unknown
     bool calibrated = false;                  ///< the driver offers device and host time as a pair
     std::optional<int64_t> uncertainty_ns;    ///< half-width of the host alignment; absent = not aligned
+    std::optional<double> drift_ppm{};        ///< host ns gained per million device ns; absent = not known (yet)
+    std::optional<int64_t> residual_ns{};     ///< what the last clock pair was off from its prediction; absent = none
+    uint64_t clock_steps = 0;                 ///< how often one of the clocks was seen to step
 };
 
 /// A device whose spans are in the stream. Numbered from 1.

@@ -77,17 +77,32 @@ void DeviceTimeline::place(std::span<SpanRecord> records) noexcept {
         first.end = static_cast<uint64_t>(records[0].duration_ns);
         bracket(first, created_);
     }
-    const ClockAlignment::Origin origin = alignment_.origin();
+    uint64_t newest = static_cast<uint64_t>(records[0].duration_ns);
+    const ClockAlignment::Line line = alignment_.line();
+    const auto drift = [&line](int64_t ns) {
+        return line.rate == 0 ? 0 : static_cast<int64_t>(static_cast<double>(ns) * line.rate);
+    };
     for (SpanRecord& record : records) {
-        int64_t begin = static_cast<int64_t>(static_cast<uint64_t>(record.begin_ns) - origin.device);
-        int64_t end = static_cast<int64_t>(static_cast<uint64_t>(record.duration_ns) - origin.device);
+        const auto first = static_cast<uint64_t>(record.begin_ns);
+        const auto last = static_cast<uint64_t>(record.duration_ns);
+        if (static_cast<int64_t>(last - newest) > 0) newest = last;
+        if (static_cast<int64_t>(first - line.from) < 0) [[unlikely]] {    // begun before the newest anchor
+            record.begin_ns = alignment_.to_host(first).value;
+            record.duration_ns = alignment_.to_host(last).value - record.begin_ns;
+            continue;
+        }
+        int64_t begin = static_cast<int64_t>(first - line.device);
+        int64_t end = static_cast<int64_t>(last - line.device);
         if (!scale_.is_identity()) {
             begin = scale_.to_signed_ns(begin);
             end = scale_.to_signed_ns(end);
         }
-        record.begin_ns = saturating_add(origin.host.value, begin);
+        begin += drift(begin);
+        end += drift(end);
+        record.begin_ns = saturating_add(line.host.value, begin);
         record.duration_ns = end - begin;
     }
+    alignment_.placed(newest);
 }
 
 void DeviceTimeline::bracket(const Placed& placed, HostNs before) noexcept {

@@ -145,9 +145,14 @@ std::string clock_text(const ClockInfo& clock) {
         return out + (clock.calibrated ? ", calibrated by the driver, but not aligned to the host clock"
                                        : ", not aligned to the host clock");
     }
-    return out + fmt::format(", {}, +-{} to the host clock",
-                             clock.calibrated ? "calibrated by the driver" : "aligned by brackets around submits",
-                             duration_text(*clock.uncertainty_ns));
+    out += fmt::format(", {}, +-{} to the host clock",
+                       clock.calibrated ? "calibrated by the driver" : "aligned by brackets around submits",
+                       duration_text(*clock.uncertainty_ns));
+    if (clock.drift_ppm) out += fmt::format(", drift {:+.2f} ppm", *clock.drift_ppm);
+    if (clock.drift_ppm && clock.residual_ns) out += fmt::format(" (residual {})", duration_text(*clock.residual_ns));
+    if (clock.clock_steps > 0)
+        out += fmt::format(", {} clock step{}", clock.clock_steps, clock.clock_steps == 1 ? "" : "s");
+    return out;
 }
 
 void add_devices(const Report& report, std::vector<LabelledLine>& lines) {

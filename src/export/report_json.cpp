@@ -23,13 +23,17 @@ Json text_or_null(const std::string& text) {
 
 Json clock_json(const ClockInfo* clock) {
     if (clock == nullptr) {
-        return Json{
-            {"resolution_ns", nullptr}, {"valid_bits", nullptr}, {"calibrated", nullptr}, {"uncertainty_ns", nullptr}};
+        return Json{{"resolution_ns", nullptr},  {"valid_bits", nullptr}, {"calibrated", nullptr},
+                    {"uncertainty_ns", nullptr}, {"drift_ppm", nullptr},  {"residual_ns", nullptr},
+                    {"clock_steps", nullptr}};
     }
     return Json{{"resolution_ns", clock->resolution_ns > 0 ? Json(clock->resolution_ns) : Json(nullptr)},
                 {"valid_bits", clock->valid_bits != 0 ? Json(clock->valid_bits) : Json(nullptr)},
                 {"calibrated", clock->calibrated},
-                {"uncertainty_ns", or_null(clock->uncertainty_ns)}};
+                {"uncertainty_ns", or_null(clock->uncertainty_ns)},
+                {"drift_ppm", or_null(clock->drift_ppm)},
+                {"residual_ns", or_null(clock->residual_ns)},
+                {"clock_steps", clock->clock_steps}};
 }
 
 Json source_json(const Report& report) {

@@ -1,5 +1,6 @@
 #include "trace/metadata.hpp"
 
+#include <cmath>
 #include <optional>
 #include <type_traits>
 
@@ -51,6 +52,9 @@ void fields(V& visit, ClockInfo& clock) {
     visit(2, clock.valid_bits);
     visit(3, clock.calibrated);
     visit(4, clock.uncertainty_ns);
+    visit(5, clock.drift_ppm);
+    visit(6, clock.residual_ns);
+    visit(7, clock.clock_steps);
 }
 template <class V>
 void fields(V& visit, DeviceInfo& device) {
@@ -157,6 +161,9 @@ public:
     void operator()(uint32_t field, const std::optional<int64_t>& value) {
         if (value) out_.varint(field, static_cast<uint64_t>(*value));
     }
+    void operator()(uint32_t field, const std::optional<double>& value) {
+        if (value) out_.fixed_double(field, *value);
+    }
     void operator()(uint32_t field, const ClockInfo& clock) { out_.bytes(field, encode_fields(clock)); }
     void operator()(uint32_t field, const LossCounts& lost) {
         for (uint32_t reason = 0; reason < kLossReasonCount; ++reason) {
@@ -210,6 +217,10 @@ public:
     }
     void operator()(uint32_t field, std::optional<int64_t>& value) {
         if (is(field, Wire::kVarint)) value = static_cast<int64_t>(reader_.varint());
+    }
+    void operator()(uint32_t field, std::optional<double>& value) {
+        if (is(field, Wire::kFixed64)) value = reader_.fixed_double();
+        fits_ = fits_ && (!value || std::isfinite(*value));
     }
     void operator()(uint32_t field, ClockInfo& clock) {
         if (is(field, Wire::kBytes)) fits_ = decode_fields(reader_.bytes(), clock) && fits_;

@@ -18,7 +18,8 @@ inline double number_from_environment(const char* name, double fallback) {
     return text != nullptr && *text != '\0' ? std::atof(text) : fallback;
 }
 
-/// Turns a driver's nanoseconds into ticks of the shape that SHAPE_PERIOD (52.083 ns) and SHAPE_BITS (36) ask for.
+/// Turns a driver's nanoseconds into ticks of the shape that SHAPE_PERIOD (52.083 ns) and SHAPE_BITS (36) ask for, of a
+/// clock that runs SHAPE_FAST_PPM (0) faster than it says.
 /// The period is the float that VkPhysicalDeviceLimits can carry, not the decimal that was asked for, so that a reader
 /// who multiplies by what the driver reports gets the right time at any uptime.
 class ShapedClock {
@@ -26,7 +27,7 @@ public:
     float period() const { return period_; }
     uint32_t bits() const { return bits_; }
     uint64_t ticks(uint64_t ns) const {
-        const auto ticks = static_cast<uint64_t>(static_cast<long double>(ns) / static_cast<long double>(period_));
+        const auto ticks = static_cast<uint64_t>(static_cast<long double>(ns) * rate_ / static_cast<long double>(period_));
         return bits_ < 64 ? ticks & ((uint64_t{1} << bits_) - 1) : ticks;
     }
     /// How far apart a tick and its true moment may be.
@@ -35,6 +36,7 @@ public:
 private:
     float period_ = static_cast<float>(number_from_environment("SHAPE_PERIOD", 52.083));
     uint32_t bits_ = static_cast<uint32_t>(number_from_environment("SHAPE_BITS", 36));
+    long double rate_ = 1 + static_cast<long double>(number_from_environment("SHAPE_FAST_PPM", 0)) * 1e-6L;
 };
 
 /// Says for each new result of each query, for its first SHAPE_NOT_READY (3) reads, that it is not there yet.

@@ -54,6 +54,26 @@ class Times(VulkanTest):
         self.assert_a_true_interval(span_ns, intervals_ns, 52.083)
         self.assert_all_measured(run, run.said["dispatches"])
 
+    # A13: MoltenVK#1713, tracy#1393. The driver's clock counts 100 ppm more than it says; lavapipe pairs it with the
+    # host's once a second, and the layer follows.
+    def test_clock_that_runs_fast_is_followed_and_its_rate_reported(self):
+        rounds = 500
+        for _ in range(ATTEMPTS):
+            run = self.measure(self.program("vk_run"), "resubmit", "--rounds", str(rounds), below=[SHAPE],
+                               env={"SHAPE_FAST_PPM": "100", "SHAPE_NOT_READY": "0"})
+            report = run.report()
+            if report["window_ns"] > 2.5e9:
+                break
+            rounds = int(rounds * 3e9 / max(report["window_ns"], 1e8)) + 1
+        clock = report["source"]["clock"]
+        self.assertEqual(clock["clock_steps"], 0)
+        if not clock["calibrated"]:    # brackets alone: wide ones do not tell a rate within seconds
+            if clock["drift_ppm"] is not None:
+                self.assertAlmostEqual(clock["drift_ppm"], -100, delta=50)
+            return
+        self.assertAlmostEqual(clock["drift_ppm"], -100, delta=3)
+        self.assertLess(abs(clock["residual_ns"]), 300_000, "what the rate explains is no residual of 200 us")
+
     # gapid#3661: VK_NOT_READY for work that is complete.
     def test_results_that_come_late_are_read_before_the_device_is_destroyed(self):
         run = self.measure(self.program("vk_run"), "burn", "--ms", "20", below=[SHAPE], env={"SHAPE_NOT_READY": "10"})

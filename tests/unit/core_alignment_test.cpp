@@ -1,6 +1,7 @@
 // Device ticks on the host clock.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "lapwing/alignment.hpp"
@@ -102,6 +103,108 @@ TEST(Alignment, BracketThatIsLongerOnTheDeviceSaysNothing) {
     alignment.bracket(1'000, 5'000, HostNs{2'000}, HostNs{2'100});
     EXPECT_FALSE(alignment.aligned());
     EXPECT_EQ(alignment.brackets_refused(), 1u);
+}
+
+// What a test knows: host = offset + device x (1 + ppm).
+struct DriftingClocks {
+    double ppm;
+    int64_t offset;
+    [[nodiscard]] int64_t host(uint64_t device) const {
+        return offset + static_cast<int64_t>(device) + std::llround(static_cast<double>(device) * ppm * 1e-6);
+    }
+};
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// A13, A14: MoltenVK#1713, tracy#1393. Ten minutes, 50 ppm: 30 ms, were it not followed.
+TEST(Alignment, DriftIsFollowedByAnchorsWithinTheUncertaintyStated) {
+    for (const double ppm : {-50.0, 50.0, 0.0, 120.0}) {
+        std::mt19937_64 random{11};
+        const DriftingClocks truth{ppm, 5'000'000'000'000};
+        ClockAlignment alignment(scale_of(1));
+        int64_t widest = 0;
+        int64_t before = 0;
+        uint64_t anchor_at = 0;
+        for (uint64_t device = kSecond; device < 600 * kSecond; device += 100'000'000 + random() % 50'000'000) {
+            if (device >= anchor_at) {    // as the layer asks: once a second, here some late
+                const auto off = static_cast<int64_t>(random() % 1001) - 500;
+                alignment.anchor(device, HostNs{truth.host(device) + off}, 500);
+                anchor_at = device + kSecond + (random() % 8 == 0 ? 4 * kSecond : 0);
+            }
+            alignment.placed(device);
+            const int64_t now = alignment.to_host(device).value;
+            ASSERT_LE(std::abs(now - truth.host(device)), *alignment.uncertainty_ns() + 2) << ppm << " at " << device;
+            ASSERT_GE(now, before) << "time went back";
+            before = now;
+            if (device > 20 * kSecond) widest = std::max(widest, *alignment.uncertainty_ns());
+        }
+        ASSERT_TRUE(alignment.drift_ppm().has_value());
+        EXPECT_NEAR(*alignment.drift_ppm(), ppm, 0.5);
+        EXPECT_LT(widest, 30'000) << "after 20 s the rate is known, and 200 ppm need not be assumed any more";
+        EXPECT_LE(std::abs(*alignment.residual_ns()), 5'000);
+        EXPECT_EQ(alignment.restarts(), 0u);
+    }
+}
+
+TEST(Alignment, DriftIsFollowedByBracketsAlone) {
+    for (const double ppm : {-50.0, 50.0, 0.0}) {
+        std::mt19937_64 random{13};
+        const DriftingClocks truth{ppm, 5'000'000'000'000};
+        ClockAlignment alignment(scale_of(1));
+        for (uint64_t device = kSecond; device < 600 * kSecond; device += 50'000'000 + random() % 50'000'000) {
+            const uint64_t last = device + 1'000'000;
+            const int64_t early = static_cast<int64_t>(random() % 100'000);
+            const int64_t late = static_cast<int64_t>(random() % 300'000);
+            alignment.bracket(device, last, HostNs{truth.host(device) - early - 100},
+                              HostNs{truth.host(last) + late + 100});
+            ASSERT_LE(std::abs(alignment.to_host(last).value - truth.host(last)), *alignment.uncertainty_ns() + 2)
+                << ppm << " at " << device;
+        }
+        ASSERT_TRUE(alignment.drift_ppm().has_value());
+        EXPECT_NEAR(*alignment.drift_ppm(), ppm, 3);
+        EXPECT_EQ(alignment.restarts(), 0u) << "drift is not a step";
+    }
+}
+
+TEST(Alignment, WhatWasPlacedDoesNotMoveWhenTheNextAnchorComes) {
+    const DriftingClocks truth{-50, 1'000'000};
+    ClockAlignment alignment(scale_of(1));
+    for (uint64_t second = 1; second < 20; ++second) {
+        const uint64_t device = second * kSecond;
+        alignment.anchor(device, HostNs{truth.host(device)}, 100);
+        const uint64_t ahead = device + kSecond + 300'000'000;    // the next anchor is behind what was placed
+        alignment.placed(ahead);
+        const int64_t then = alignment.to_host(ahead).value;
+        const int64_t back = alignment.to_host(device + 1).value;
+        alignment.anchor(device + kSecond, HostNs{truth.host(device + kSecond)}, 100);
+        EXPECT_EQ(alignment.to_host(ahead).value, then);
+        EXPECT_EQ(alignment.to_host(device + 1).value, back);
+    }
+}
+
+TEST(Alignment, StepOfTheHostClockIsRecognisedAndIsNoLie) {
+    constexpr int64_t kStep = 2'000'000'000;
+    const DriftingClocks truth{20, 1'000'000};
+    for (const bool anchors : {true, false}) {
+        for (const bool anchor_first : {true, false}) {
+            ClockAlignment alignment(scale_of(1));
+            int64_t step = 0;
+            for (uint64_t second = 1; second < 40; ++second) {
+                const uint64_t device = second * kSecond;
+                if (second == 20) step = kStep;
+                if (anchors && anchor_first) alignment.anchor(device, HostNs{truth.host(device) + step}, 100);
+                alignment.bracket(device, device + 1'000, HostNs{truth.host(device) + step - 5'000},
+                                  HostNs{truth.host(device + 1'000) + step + 5'000});
+                if (anchors && !anchor_first)
+                    alignment.anchor(device + 1'000, HostNs{truth.host(device + 1'000) + step}, 100);
+                ASSERT_LE(std::abs(alignment.to_host(device).value - truth.host(device) - step),
+                          *alignment.uncertainty_ns() + 5)
+                    << second;
+            }
+            EXPECT_EQ(alignment.restarts(), 1u);
+            EXPECT_FALSE(alignment.calibration_refused());
+            EXPECT_EQ(alignment.calibrated(), anchors);
+        }
+    }
 }
 
 }    // namespace

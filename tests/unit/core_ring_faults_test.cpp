@@ -129,7 +129,8 @@ TEST_F(Faults, CalibrationThatIsTrueIsUsed) {
     span(1);
     EXPECT_EQ(harvest().size(), 1u);
     EXPECT_TRUE(ring->info(0).clock.calibrated);
-    EXPECT_EQ(ring->info(0).clock.uncertainty_ns, 10);
+    EXPECT_GE(ring->info(0).clock.uncertainty_ns, 10);
+    EXPECT_LE(ring->info(0).clock.uncertainty_ns, 11) << "a microsecond later, clocks have parted by less than 1 ns";
 }
 
 // A11: tracy#227.

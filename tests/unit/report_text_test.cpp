@@ -286,6 +286,13 @@ TEST(ReportText, ClockLineSaysHowTimesReachTheHostClock) {
     EXPECT_THAT(text_of(true, 900), HasSubstr("83.33 ns a tick, 36 valid bits, calibrated by the driver, +-900 ns"));
     EXPECT_THAT(text_of(false, 90'000), HasSubstr("aligned by brackets around submits, +-90.0 us to the host clock"));
     EXPECT_THAT(text_of(false, std::nullopt), HasSubstr("not aligned to the host clock"));
+
+    DeviceInfo device;
+    device.id = 1;
+    device.clock = ClockInfo{1, 64, true, 900, -50.126, -1'200, 1};
+    const std::string text =
+        unwrapped(to_text(report_of([&](SpanSink& sink) { EXPECT_TRUE(sink.device(device).ok()); })));
+    EXPECT_THAT(text, HasSubstr("to the host clock, drift -50.13 ppm (residual -1.20 us), 1 clock step"));
 }
 
 TEST(ReportCsv, NamesWithCommasQuotesAndLineBreaksAreQuoted) {

@@ -377,6 +377,9 @@ DeviceQueueInfo DeviceRing<B>::info(uint32_t queue) const noexcept {
     if (core.timeline != nullptr) {
         out.clock.calibrated = core.timeline->alignment().calibrated();
         out.clock.uncertainty_ns = core.timeline->alignment().uncertainty_ns();
+        out.clock.drift_ppm = core.timeline->alignment().drift_ppm();
+        out.clock.residual_ns = core.timeline->alignment().residual_ns();
+        out.clock.clock_steps = core.timeline->alignment().restarts();
         out.calibration_refused = core.timeline->alignment().calibration_refused();
     }
     return out;

@@ -67,7 +67,7 @@ void DeviceQueues::add_queue(VkQueue handle, uint32_t family, uint32_t index) {
     const std::lock_guard lock(mutex_);
     const auto [queue, fresh] = queues_.try_emplace(handle, handle, family, index, traits_.caps(family), traits_.scale);
     if (!fresh) return;
-    next_anchor_ns_ = 0;    // the new queue has no anchor yet
+    next_anchor_ns_ = anchor_interval_ns_ = 0;    // the new queue has no anchor yet
     refresh_alignment(host_now_ns());
 }
 

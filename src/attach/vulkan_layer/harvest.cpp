@@ -13,8 +13,9 @@ namespace {
 constexpr uint32_t kReadsAtOnce = 4;
 constexpr uint32_t kMaxFruitlessReads = 64;
 
-// Calibration costs 50 ns on some drivers and milliseconds on others (MoltenVK#1713): at most once a second, and never
-// more than a thousandth of the time.
+// Calibration costs 50 ns on some drivers and milliseconds on others (MoltenVK#1713): soon after the first, so that the
+// rate of the clocks is known early, then once a second, and never more than a thousandth of the time.
+constexpr int64_t kFirstAnchorIntervalNs = 10'000'000;
 constexpr int64_t kAnchorIntervalNs = 1'000'000'000;
 constexpr int64_t kAnchorCostFactor = 1000;
 }    // namespace
@@ -232,7 +233,8 @@ void DeviceQueues::refresh_alignment(int64_t now_ns) {
     if (!traits_.calibrated || now_ns < next_anchor_ns_) return;
     const Result<ClockAnchor> anchor = vulkan::calibrate(vk_, device_, traits_);
     const int64_t after_ns = host_now_ns();
-    next_anchor_ns_ = after_ns + std::max(kAnchorIntervalNs, (after_ns - now_ns) * kAnchorCostFactor);
+    anchor_interval_ns_ = std::clamp(4 * anchor_interval_ns_, kFirstAnchorIntervalNs, kAnchorIntervalNs);
+    next_anchor_ns_ = after_ns + std::max(anchor_interval_ns_, (after_ns - now_ns) * kAnchorCostFactor);
     if (!anchor.ok()) return;    // brackets go on
     for (auto& [handle, queue] : queues_) queue.clock.anchor(anchor.value(), after_ns);
 }
@@ -243,6 +245,9 @@ void DeviceQueues::announce_clock() {
         if (queue.track == 0 || !uncertainty_ns) continue;
         info_.clock.calibrated = queue.clock.alignment().calibrated();
         info_.clock.uncertainty_ns = std::max(info_.clock.uncertainty_ns.value_or(0), *uncertainty_ns);
+        info_.clock.drift_ppm = queue.clock.alignment().drift_ppm();
+        info_.clock.residual_ns = queue.clock.alignment().residual_ns();
+        info_.clock.clock_steps = queue.clock.alignment().restarts();
     }
     session_.update_device(info_);
 }

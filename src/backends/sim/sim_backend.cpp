@@ -32,7 +32,8 @@ void SimBackend::FreeMemory::operator()(Cell* cells) const noexcept {
 
 SimBackend::SimBackend(const SimOptions& options)
     : options_(options),
-      ns_per_tick_(std::isfinite(options.ns_per_tick) && options.ns_per_tick > 0 ? options.ns_per_tick : 1),
+      ns_per_tick_((std::isfinite(options.ns_per_tick) && options.ns_per_tick > 0 ? options.ns_per_tick : 1) /
+                   (1 + options.fast_ppm * 1e-6)),
       cells_(static_cast<Cell*>(std::calloc(options.max_stamps, sizeof(Cell)))),
       base_(options.start_ticks),
       host_base_ticks_(options.start_ticks),

@@ -1,0 +1,67 @@
+// Spans of a device whose clock runs at another rate than the host's.
+#include <cmath>
+
+#include "unit/sim_ring.hpp"
+
+namespace lapwing {
+namespace {
+
+using testing::SimRing;
+
+struct RingClock : SimRing {
+    // A second of work: a span of 10 ms, then a pause, now and then a clock pair from the driver. Returns how far the
+    // span's end was from where the host clock saw it end.
+    int64_t second(bool calibrate) {
+        if (calibrate) {
+            EXPECT_TRUE(ring->calibrate().ok());
+        }
+        const DeviceToken token = ring->begin(0, 1);
+        sim->advance(10'000'000);
+        ring->end(0, token);
+        const int64_t ended = sim->host_now().value;
+        const auto out = harvest();
+        EXPECT_EQ(out.size(), 1u);
+        sim->advance(990'000'000);
+        return out.empty() ? 0 : out[0].begin_ns + out[0].duration_ns - ended;
+    }
+    [[nodiscard]] ClockInfo clock() const { return ring->info(0).clock; }
+};
+
+// A13: MoltenVK#1713, tracy#1393, #1394 and #1396. Not followed, it would be 30 ms at the end.
+TEST_F(RingClock, DeviceClockThatRunsFastStaysWithinTheUncertaintyStatedForTenMinutes) {
+    for (const bool calibrated : {true, false}) {
+        start({.calibrated = calibrated, .fast_ppm = 50});
+        for (int i = 0; i < 600; ++i) {
+            const int64_t off = second(calibrated && i % 5 == 0);
+            ASSERT_TRUE(clock().uncertainty_ns.has_value());
+            ASSERT_LE(std::abs(off), *clock().uncertainty_ns + 2) << "second " << i << ", calibrated " << calibrated;
+        }
+        EXPECT_EQ(clock().calibrated, calibrated);
+        ASSERT_TRUE(clock().drift_ppm.has_value());
+        EXPECT_NEAR(*clock().drift_ppm, -50, 1) << "host ns gained a device ns: the device is the fast one";
+        ASSERT_TRUE(clock().residual_ns.has_value());
+        EXPECT_EQ(clock().clock_steps, 0u);
+        if (calibrated) {
+            EXPECT_LT(*clock().uncertainty_ns, 10'000);
+            EXPECT_LT(std::abs(*clock().residual_ns), 1'000);
+        }
+    }
+}
+
+// A14: OpenCL-CTS#1150.
+TEST_F(RingClock, StepOfTheHostClockIsCountedAndNoSpanIsLostByIt) {
+    start({.fast_ppm = 20});
+    for (int i = 0; i < 60; ++i) {
+        if (i == 30) sim->step_host(2'000'000'000);
+        const int64_t off = second(true);
+        if (i != 30) {
+            EXPECT_LE(std::abs(off), *clock().uncertainty_ns + 2) << "second " << i;
+        }
+    }
+    EXPECT_EQ(clock().clock_steps, 1u);
+    EXPECT_FALSE(ring->info(0).calibration_refused) << "a step is no lie";
+    EXPECT_EQ(ring->stats().lost.total(), 0u);
+}
+
+}    // namespace
+}    // namespace lapwing
