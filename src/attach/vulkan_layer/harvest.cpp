@@ -241,7 +241,7 @@ void DeviceQueues::refresh_alignment(int64_t now_ns) {
 
 void DeviceQueues::announce_clock() {
     for (const auto& [handle, queue] : queues_) {
-        const std::optional<int64_t> uncertainty_ns = queue.clock.alignment().uncertainty_ns();
+        const std::optional<int64_t> uncertainty_ns = queue.clock.uncertainty_ns();
         if (queue.track == 0 || !uncertainty_ns) continue;
         info_.clock.calibrated = queue.clock.alignment().calibrated();
         info_.clock.uncertainty_ns = std::max(info_.clock.uncertainty_ns.value_or(0), *uncertainty_ns);

@@ -1,6 +1,7 @@
 // One queue's ticks as moments of the host clock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -44,12 +45,29 @@ public:
     /// The continuation of a stamp near the last one.
     uint64_t unwrap(Ticks raw) noexcept { return unwrapper_.unwrap(raw); }
 
-    /// Device interval [first, last], unwrapped, lay inside a host interval.
+    /// Device interval [first, last], unwrapped, lay inside a host interval. Its stamps are converted next.
     void bracket(uint64_t first, uint64_t last, int64_t before_ns, int64_t after_ns) noexcept {
         alignment_.bracket(first, last, HostNs{before_ns}, HostNs{after_ns});
+        // What a bracket teaches may move the mapping back. A queue works in order: what follows on the device must
+        // not seem to overlap what was placed before, so it is placed later until an idle moment makes up for it.
+        const bool follows =
+            placed_ && alignment_.restarts() == restarts_ && static_cast<int64_t>(first - placed_tick_) >= 0;
+        shift_ns_ = follows ? std::max<int64_t>(0, placed_ns_ - alignment_.to_host(first).value) : 0;
+        placed_ = true;
+        placed_tick_ = last;
+        placed_ns_ = to_host_ns(last);
+        restarts_ = alignment_.restarts();
     }
 
-    [[nodiscard]] int64_t to_host_ns(uint64_t unwrapped) const noexcept { return alignment_.to_host(unwrapped).value; }
+    [[nodiscard]] int64_t to_host_ns(uint64_t unwrapped) const noexcept {
+        return alignment_.to_host(unwrapped).value + shift_ns_;
+    }
+    /// Half-width of the interval around the latest to_host_ns() that holds the true moment; absent before alignment.
+    [[nodiscard]] std::optional<int64_t> uncertainty_ns() const noexcept {
+        std::optional<int64_t> uncertainty = alignment_.uncertainty_ns();
+        if (uncertainty) *uncertainty += shift_ns_;
+        return uncertainty;
+    }
     [[nodiscard]] const ClockAlignment& alignment() const noexcept { return alignment_; }
 
 private:
@@ -60,6 +78,12 @@ private:
     TickUnwrapper unwrapper_;
     ClockAlignment alignment_;
     int64_t last_host_ns_ = 0;    // host moment near the last unwrapped value; 0 = none
+
+    bool placed_ = false;
+    uint64_t placed_tick_ = 0;    // end of the latest bracket, and where it was placed
+    int64_t placed_ns_ = 0;
+    uint64_t restarts_ = 0;
+    int64_t shift_ns_ = 0;    // added to what the alignment says
 };
 
 }    // namespace lapwing::vulkan_layer
