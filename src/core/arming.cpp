@@ -19,9 +19,10 @@ struct Unit {
     std::string_view name;
     int64_t ns;
 };
-constexpr std::array<Unit, 4> kUnits{{{"ms", 1'000'000},
+constexpr std::array<Unit, 5> kUnits{{{"ms", 1'000'000},
                                       {"s", 1'000'000'000},
                                       {"m", 60 * int64_t{1'000'000'000}},
+                                      {"min", 60 * int64_t{1'000'000'000}},
                                       {"h", 3600 * int64_t{1'000'000'000}}}};
 }    // namespace
 

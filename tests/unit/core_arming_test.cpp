@@ -71,6 +71,7 @@ TEST(ArmingText, TakesWhatIsDocumented) {
     EXPECT_EQ(parse_duration("500ms").value(), 500'000'000);
     EXPECT_EQ(parse_duration("10s").value(), 10'000'000'000);
     EXPECT_EQ(parse_duration("2m").value(), 120'000'000'000);
+    EXPECT_EQ(parse_duration("5min").value(), 300'000'000'000);
     EXPECT_EQ(parse_duration("1000h").value(), 3'600'000'000'000'000);
     EXPECT_DOUBLE_EQ(parse_budget("1%").value(), 0.01);
     EXPECT_DOUBLE_EQ(parse_budget("0.5%").value(), 0.005);
