@@ -79,7 +79,8 @@ struct RecordingStats {
     uint64_t stamps = 0;                 ///< device timestamps written for us
     uint64_t result_reads = 0;           ///< calls made to read results
     uint64_t own_submits = 0;            ///< submits we added
-    uint64_t hook_ns = 0;                ///< host time spent in Lapwing on the program's threads
+    uint64_t hook_ns = 0;                ///< host time spent in Lapwing on the program's threads, without start_ns
+    std::optional<int64_t> start_ns;     ///< spent in Lapwing while instances and devices were created; absent = unknown
     uint64_t faults = 0;                 ///< faults of ours that let the call through untouched
     int64_t window_begin_ns = 0;         ///< host time of the first thing recorded
     int64_t window_end_ns = 0;           ///< host time of these stats

@@ -195,6 +195,7 @@ std::string to_json(const Report& report, std::size_t top) {
                            {"stamps", stats ? Json(report.stats.stamps) : Json(nullptr)},
                            {"wall_share", or_null(detail::own_wall_share(report))},
                            {"host_ns", stats ? Json(report.stats.hook_ns) : Json(nullptr)},
+                           {"start_ns", or_null(report.stats.start_ns)},
                            {"result_reads", stats ? Json(report.stats.result_reads) : Json(nullptr)},
                            {"own_submits", stats ? Json(report.stats.own_submits) : Json(nullptr)},
                            {"faults", stats ? Json(report.stats.faults) : Json(nullptr)}};

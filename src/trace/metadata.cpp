@@ -129,6 +129,7 @@ void fields(V& visit, RecordingStats& stats) {
     visit(19, stats.armed_step_ns);
     visit(20, stats.stride, 1u);
     visit(21, stats.stride_changes);
+    visit(22, stats.start_ns);
 }
 template <class V>
 void fields(V& visit, SpanRecord& loose) {

@@ -147,3 +147,4 @@ class VulkanTest(CommandTest):
         self.assertEqual(report["unaccounted"], 0)
         self.assertEqual(report["executed_dispatches"], dispatches)
         self.assertEqual(report["own_cost"]["faults"], 0)
+        self.assertGreater(report["own_cost"]["start_ns"], 0)

@@ -14,12 +14,15 @@ namespace lapwing::vulkan_layer {
 class CostMeter {
 public:
     /// Measures this call.
-    explicit CostMeter(Counters& counters) noexcept : counters_(counters), weight_(1), since_ns_(host_now_ns()) {}
+    explicit CostMeter(Counters& counters) noexcept : CostMeter(counters.hook_ns) {}
+    /// Measures this call for `total_ns`.
+    explicit CostMeter(std::atomic<uint64_t>& total_ns) noexcept
+        : total_ns_(total_ns), weight_(1), since_ns_(host_now_ns()) {}
 
     struct Sampled {};
     /// Measures one call in 31 of this thread, for all 31.
     CostMeter(Counters& counters, Sampled) noexcept
-        : counters_(counters),
+        : total_ns_(counters.hook_ns),
           weight_(t_calls++ % kStride == 0 ? kStride : 0),
           since_ns_(weight_ == 0 ? 0 : host_now_ns()) {}
 
@@ -27,7 +30,7 @@ public:
     CostMeter& operator=(const CostMeter&) = delete;
     ~CostMeter() {
         pause();
-        if (weight_ > 0) Counters::add(counters_.hook_ns, spent_ns_ * weight_);
+        if (weight_ > 0) Counters::add(total_ns_, spent_ns_ * weight_);
     }
 
     /// The driver's own call begins.
@@ -46,7 +49,7 @@ private:
     static constexpr uint32_t kStride = 31;
     static inline thread_local uint32_t t_calls = 0;
 
-    Counters& counters_;
+    std::atomic<uint64_t>& total_ns_;
     const uint32_t weight_;
     int64_t since_ns_;
     uint64_t spent_ns_ = 0;

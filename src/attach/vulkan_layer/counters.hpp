@@ -31,4 +31,9 @@ struct Counters {
     }
 };
 
+/// Host time spent so far in the hooks that create instances and devices, the driver's own calls not counted: an
+/// instance is there before a session is.
+/// Units:   ns.
+inline std::atomic<uint64_t> g_start_ns{0};
+
 }    // namespace lapwing::vulkan_layer

@@ -1,6 +1,7 @@
 // Creating a device with the clock calibration that the program did not ask for, and the end of a device.
 #include <cstring>
 
+#include "attach/vulkan_layer/cost_meter.hpp"
 #include "attach/vulkan_layer/host_time.hpp"
 #include "attach/vulkan_layer/instance.hpp"
 #include "attach/vulkan_layer/registry.hpp"
@@ -57,7 +58,8 @@ struct Created {
 };
 
 Created create(const Instance& instance, VkLayerDeviceCreateInfo& link, VkPhysicalDevice physical_device,
-               const VkDeviceCreateInfo& info, bool follow, const VkAllocationCallbacks* allocator, VkDevice* device) {
+               const VkDeviceCreateInfo& info, bool follow, const VkAllocationCallbacks* allocator, VkDevice* device,
+               CostMeter& cost) {
     VkLayerDeviceLink* const next_link = link.u.pLayerInfo->pNext;
     Created out;
     if (const VkLayerDeviceCreateInfo* callback = loader_info(info, VK_LOADER_DATA_CALLBACK); callback != nullptr)
@@ -66,13 +68,17 @@ Created create(const Instance& instance, VkLayerDeviceCreateInfo& link, VkPhysic
         extension != nullptr) {
         const Request request = request_with(info, extension);
         link.u.pLayerInfo = next_link;
+        cost.pause();
         out.result = instance.vk.CreateDevice(physical_device, &request.info, allocator, device);
+        cost.resume();
         out.enabled = vulkan::EnabledFeatures::from(request.info);
         if (out.result == VK_SUCCESS) return out;
     }
     // Each layer below has moved the link on for the next one; a second try must begin where the first one did.
     link.u.pLayerInfo = next_link;
+    cost.pause();
     out.result = instance.vk.CreateDevice(physical_device, &info, allocator, device);
+    cost.resume();
     out.enabled = vulkan::EnabledFeatures::from(info);
     return out;
 }
@@ -94,6 +100,7 @@ void follow_device(DeviceEntry& entry, VkDevice device, const Instance& instance
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical_device, const VkDeviceCreateInfo* info,
                                              const VkAllocationCallbacks* allocator, VkDevice* device) {
+    CostMeter cost(g_start_ns);
     VkLayerDeviceCreateInfo* const link = loader_info(*info, VK_LAYER_LINK_INFO);
     if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     const PFN_vkGetDeviceProcAddr next = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
@@ -101,7 +108,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical_device, c
         const Instance instance = registry().instance_of(physical_device);
         if (instance.vk.CreateDevice == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
         Session* const session = process_session();
-        const Created created = create(instance, *link, physical_device, *info, session != nullptr, allocator, device);
+        const Created created =
+            create(instance, *link, physical_device, *info, session != nullptr, allocator, device, cost);
         if (created.result != VK_SUCCESS) return created.result;
         auto entry = std::make_unique<DeviceEntry>(*device, next);
         if (session != nullptr) follow_device(*entry, *device, instance, physical_device, created, *session);

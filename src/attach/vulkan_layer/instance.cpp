@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "attach/vulkan_layer/cost_meter.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
@@ -40,13 +41,16 @@ Instance describe(VkInstance handle, PFN_vkGetInstanceProcAddr next, const VkIns
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* allocator,
                                                VkInstance* instance) {
+    CostMeter cost(g_start_ns);
     VkLayerInstanceCreateInfo* const link = link_info(*info);
     if (link == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     const PFN_vkGetInstanceProcAddr next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
     const auto create = reinterpret_cast<PFN_vkCreateInstance>(next(VK_NULL_HANDLE, "vkCreateInstance"));
     if (create == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+    cost.pause();
     const VkResult result = create(info, allocator, instance);
+    cost.resume();
     if (result != VK_SUCCESS) return result;
     try {
         static_cast<void>(process_config());    // a bad setting is reported here, once

@@ -59,6 +59,7 @@ TEST(RoundTrip, EveryFieldOfEveryMessageComesBack) {
     EXPECT_EQ(got.result_reads, put.result_reads);
     EXPECT_EQ(got.own_submits, put.own_submits);
     EXPECT_EQ(got.hook_ns, put.hook_ns);
+    EXPECT_EQ(got.start_ns, put.start_ns);
     EXPECT_EQ(got.faults, put.faults);
     EXPECT_EQ(got.window_begin_ns, put.window_begin_ns);
     EXPECT_EQ(got.window_end_ns, put.window_end_ns);

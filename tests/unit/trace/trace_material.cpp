@@ -100,6 +100,7 @@ Recording sample_recording() {
     r.stats.result_reads = 7;
     r.stats.own_submits = 2;
     r.stats.hook_ns = 12345;
+    r.stats.start_ns = 1'234'567;
     r.stats.faults = 1;
     r.stats.window_begin_ns = t0;
     r.stats.window_end_ns = t0 + 4'000'000;
