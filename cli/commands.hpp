@@ -28,6 +28,7 @@ int fail(int code, const std::string& message);
 /// Shape:   `exit_code` outlives the parse.
 void add_report_command(CLI::App& app, int& exit_code);
 void add_devices_command(CLI::App& app, int& exit_code);
+void add_bench_command(CLI::App& app, int& exit_code);
 
 /// As above. `program` is what follows "--" on the command line; without a "--" it is empty, and the program is taken
 /// from the first argument that is no option.

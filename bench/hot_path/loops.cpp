@@ -64,7 +64,9 @@ public:
 
 }    // namespace
 
-[[gnu::noinline]] void loop_load_branch(int n) {
+// Aligned to a cache line: a loop of six instructions that straddles two of them takes two cycles a turn instead of one
+// (seen: 0.58 ns beside 0.32 for the same instructions).
+[[gnu::noinline, gnu::aligned(64)]] void loop_load_branch(int n) {
     for (int i = 0; i < n; ++i) {
         if (g_floor_level.load(std::memory_order_relaxed) != 0) [[unlikely]]
             use(bare_tick());
@@ -72,14 +74,14 @@ public:
     }
 }
 
-[[gnu::noinline]] void loop_one_tick(int n) {
+[[gnu::noinline, gnu::aligned(64)]] void loop_one_tick(int n) {
     for (int i = 0; i < n; ++i) {
         use(bare_tick());
         barrier();
     }
 }
 
-[[gnu::noinline]] void loop_two_ticks(int n) {
+[[gnu::noinline, gnu::aligned(64)]] void loop_two_ticks(int n) {
     for (int i = 0; i < n; ++i) {
         use(bare_tick());
         barrier();
@@ -88,7 +90,7 @@ public:
     }
 }
 
-[[gnu::noinline]] void loop_two_ticks_ring(int n) {
+[[gnu::noinline, gnu::aligned(64)]] void loop_two_ticks_ring(int n) {
     for (int i = 0; i < n; ++i) {
         const uint64_t begin = bare_tick();
         barrier();
@@ -99,14 +101,14 @@ public:
     }
 }
 
-[[gnu::noinline]] void loop_span(int n) {
+[[gnu::noinline, gnu::aligned(64)]] void loop_span(int n) {
     for (int i = 0; i < n; ++i) {
         const Span span(kSite);
         barrier();
     }
 }
 
-[[gnu::noinline]] void loop_lap(int n) {
+[[gnu::noinline, gnu::aligned(64)]] void loop_lap(int n) {
     Lap lap;
     for (int i = 0; i < n; ++i) {
         lap.lap(kSite);

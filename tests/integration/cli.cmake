@@ -34,7 +34,7 @@ if(TARGET lapwing_cli)
   target_link_libraries(write_recording PRIVATE lapwing_settings lapwing::trace)
   set(command_environment LAPWING=$<TARGET_FILE:lapwing_cli> WRITE_RECORDING=$<TARGET_FILE:write_recording>)
   lapwing_python_tests(cli_run_test ENVIRONMENT ${command_environment})
-  lapwing_python_tests(cli_command_test ENVIRONMENT ${command_environment})
+  lapwing_python_tests(cli_command_test ENVIRONMENT ${command_environment} LAPWING_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 endif()
 
 lapwing_python_tests(structure_test ENVIRONMENT LAPWING_SOURCE_DIR=${PROJECT_SOURCE_DIR})

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from lapwing_command import LAPWING, CommandTest, main
 
@@ -16,7 +17,7 @@ class Command(CommandTest):
 
     def test_help_lists_what_works_and_nothing_else(self):
         lines = self.lapwing("--help").stdout.split("Subcommands:\n")[1].split("\n\n")[0].splitlines()
-        self.assertEqual([line.split()[0] for line in lines], ["run", "report", "devices"])
+        self.assertEqual([line.split()[0] for line in lines], ["run", "report", "devices", "bench"])
 
     def test_help_of_run_shows_where_the_program_goes(self):
         self.assertIn("-- CMD ...", self.lapwing("run", "--help").stdout)
@@ -122,6 +123,53 @@ class Devices(CommandTest):
 
     def test_unknown_format_is_refused(self):
         self.assert_refused(self.lapwing("devices", "--format", "xml"), 2, "text, json")
+
+
+class Bench(CommandTest):
+    """lapwing bench. Figures are not compared: what is tested is that each is there, or says why not."""
+
+    def bench(self, *arguments):
+        result = self.lapwing("bench", "--quick", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "", "no progress bar where stderr is no terminal")
+        return result.stdout
+
+    def test_every_figure_has_a_value_or_a_reason(self):
+        document = json.loads(self.bench("--format", "json"))
+        self.assertEqual((document["schema"], document["rounds"]), ("lapwing.bench/1", 3))
+        rows = {row["what"]: row for row in document["rows"]}
+        for row in rows.values():
+            self.assertEqual(row["value"] is None, row["reason"] is not None, row)
+        for name in ("host span, begin + end", "span while off", "writing a recording", "a recorded span"):
+            self.assertGreater(rows[name]["value"], 0)
+        self.assertIsNone(rows["a recorded span"]["ratio"], "what has no floor has no ratio")
+        self.assertTrue(any(name.startswith("a pair of stamps on the device") for name in rows), rows.keys())
+        start = rows.get("the layer at a program's start")    # absent in a build without Vulkan
+        if start and start["value"] is not None:
+            self.assertGreater(start["value"], 0, "the layer's own meter, from its recording")
+            self.assertGreater(start["floor_value"], 0)
+
+    def test_text_has_a_line_for_every_row(self):
+        lines = self.bench().splitlines()
+        self.assertTrue(lines[0].startswith("what "), lines[0])
+        self.assertTrue(any(line.startswith("span while off") for line in lines), lines)
+
+    def test_readme_shows_the_table_that_bench_prints(self):
+        """The README's figures are those of another day; its rows are these. Devices differ from machine to machine."""
+        def table(text):
+            lines = [line for line in text.splitlines() if line.startswith("|")]
+            names = [line.split("|")[1].strip() for line in lines]
+            return [name for name in names if "a pair of stamps" not in name and "around nothing" not in name], lines[0]
+        readme = (Path(os.environ["LAPWING_SOURCE_DIR"]) / "README.md").read_text()
+        section = readme.split("## Cost\n")[1].split("\n## ")[0]
+        rows, head = table(self.bench("--format", "md"))
+        in_readme, readme_head = table(section)
+        self.assertEqual(readme_head, head)
+        self.assertEqual(in_readme, rows)
+
+    def test_bad_options_are_refused(self):
+        self.assert_refused(self.lapwing("bench", "--format", "xml"), 2, "'xml'", "text, json, md")
+        self.assert_refused(self.lapwing("bench", "--folder", "/nowhere/at/all"), 2, "/nowhere/at/all")
 
 
 if __name__ == "__main__":

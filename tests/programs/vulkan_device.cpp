@@ -357,8 +357,12 @@ void VulkanDevice::submit(const std::vector<VkCommandBuffer>& commands, VkFence 
     check(vkQueueSubmit(queue_, commands.empty() ? 0 : 1, &info, fence), "vkQueueSubmit");
 }
 
-void VulkanDevice::wait(VkFence fence) {
+void VulkanDevice::wait_only(VkFence fence) {
     check(vkWaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+}
+
+void VulkanDevice::wait(VkFence fence) {
+    wait_only(fence);
     check(vkResetFences(device_, 1, &fence), "vkResetFences");
 }
 

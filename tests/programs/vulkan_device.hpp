@@ -41,6 +41,9 @@ public:
     VulkanDevice(const VulkanDevice&) = delete;
     VulkanDevice& operator=(const VulkanDevice&) = delete;
 
+    VkInstance instance() const { return instance_; }
+    VkPhysicalDevice physical() const { return physical_; }
+    uint32_t family() const { return family_; }
     VkDevice handle() const { return device_; }
     VkQueue queue() const { return queue_; }
     /// One queue of each family.
@@ -80,6 +83,8 @@ public:
 
     /// Submits with vkQueueSubmit. An empty list with a fence is a submission too.
     void submit(const std::vector<VkCommandBuffer>& commands, VkFence fence = VK_NULL_HANDLE);
+    /// Waits for `fence`, and leaves it signalled.
+    void wait_only(VkFence fence);
     /// Waits for `fence` and resets it.
     void wait(VkFence fence);
 
