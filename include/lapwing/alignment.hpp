@@ -77,8 +77,8 @@ public:
     /// How often a clock was seen to step, so that the mapping started anew.
     [[nodiscard]] uint64_t restarts() const noexcept { return restarts_; }
 
-    /// Host ns gained per million device ns; absent while anchors and brackets do not tell. Positive: the device clock
-    /// is slow.
+    /// Host ns gained per million device ns; absent while anchors and brackets do not tell it to half its size or
+    /// to 1 ppm. Positive: the device clock is slow.
     [[nodiscard]] std::optional<double> drift_ppm() const noexcept;
 
     /// What the newest anchor, or the middle of the newest bracket, was off from where the mapping had predicted it;

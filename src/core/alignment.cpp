@@ -198,7 +198,8 @@ std::optional<int64_t> ClockAlignment::uncertainty_ns() const noexcept {
 }
 
 std::optional<double> ClockAlignment::drift_ppm() const noexcept {
-    if (!drift_.known()) return std::nullopt;
+    // A rate that is less sure than it is large would be noise shown as a fact.
+    if (!drift_.known() || drift_.half_ppm() > std::max(1.0, std::abs(drift_.ppm()) / 2)) return std::nullopt;
     return drift_.ppm();
 }
 

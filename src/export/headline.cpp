@@ -181,7 +181,7 @@ std::string cost_text(const Report& report) {
     const std::optional<double> share = own_wall_share(report);
     std::string out = per_span ? fmt::format("{} of host time a span", duration_text(*per_span))
                                : fmt::format("{} of host time", duration_text(static_cast<int64_t>(stats.hook_ns)));
-    if (report.steps.count != 0)
+    if (report.steps.count != 0 && stats.left_out == 0)
         out += fmt::format(", {} stamps a step",
                            ratio_text(static_cast<double>(stats.stamps) / static_cast<double>(report.steps.count)));
     else

@@ -25,6 +25,9 @@ namespace lapwing::detail {
 /// Host time in Lapwing over the window; unknown without either.
 [[nodiscard]] std::optional<double> own_wall_share(const Report& report);
 
+/// A step's GPU time; unknown where it ran something and none of it has a time.
+[[nodiscard]] std::optional<int64_t> known_gpu_ns(const StepFigures& step);
+
 /// A row's share of all rows; unknown where they come to nothing.
 [[nodiscard]] std::optional<double> known_share(const Report& report, const ReportRow& row);
 

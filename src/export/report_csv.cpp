@@ -27,9 +27,9 @@ std::string or_empty(const std::optional<T>& value) {
 // What is known of a step that never finished is its GPU time.
 std::string step_fields(const ReportRow& row) {
     if (!row.step) return ",,,,";
-    if (!row.step->finished) return fmt::format(",{},,,", row.step->gpu_ns);
-    return fmt::format("{},{},{},{},", row.step->armed ? 1 : 0, row.step->gpu_ns, row.step->wall_ns,
-                       row.step->dispatches);
+    const std::string gpu_ns = or_empty(detail::known_gpu_ns(*row.step));
+    if (!row.step->finished) return fmt::format(",{},,,", gpu_ns);
+    return fmt::format("{},{},{},{},", row.step->armed ? 1 : 0, gpu_ns, row.step->wall_ns, row.step->dispatches);
 }
 
 }    // namespace

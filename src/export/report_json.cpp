@@ -150,7 +150,7 @@ Json row_json(const Report& report, const ReportRow& row) {
         const StepFigures& step = *row.step;
         out["step"] = Json{{"finished", step.finished},
                            {"armed", step.finished ? Json(step.armed) : Json(nullptr)},
-                           {"gpu_ns", step.gpu_ns},
+                           {"gpu_ns", or_null(detail::known_gpu_ns(step))},
                            {"wall_ns", step.finished ? Json(step.wall_ns) : Json(nullptr)},
                            {"dispatches", step.finished ? Json(step.dispatches) : Json(nullptr)}};
     }

@@ -50,13 +50,18 @@ std::string row_name(const Report& report, const ReportRow& row) {
 }
 
 void add_step_columns(TableBuilder& builder) {
-    builder.add("GPU", 0, [](const ReportRow& row) { return row.step ? duration_text(row.step->gpu_ns) : kAbsent; });
+    builder.add("GPU", 0, [](const ReportRow& row) {
+        const std::optional<int64_t> gpu_ns = row.step ? known_gpu_ns(*row.step) : std::nullopt;
+        return gpu_ns ? duration_text(*gpu_ns) : kAbsent;
+    });
     builder.add("wall", 2, [](const ReportRow& row) {
         return row.step && row.step->finished ? duration_text(row.step->wall_ns) : kAbsent;
     });
     builder.add("GPU/wall", 3, [](const ReportRow& row) -> std::string {
         if (!row.step || !row.step->finished || row.step->wall_ns <= 0) return kAbsent;
-        return percent_cell(static_cast<double>(row.step->gpu_ns) / static_cast<double>(row.step->wall_ns)) + " %";
+        const std::optional<int64_t> gpu_ns = known_gpu_ns(*row.step);
+        if (!gpu_ns) return kAbsent;
+        return percent_cell(static_cast<double>(*gpu_ns) / static_cast<double>(row.step->wall_ns)) + " %";
     });
     builder.add("executed", 5, [](const ReportRow& row) {
         return row.step && row.step->finished ? std::to_string(row.step->dispatches) : kAbsent;

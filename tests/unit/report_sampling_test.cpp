@@ -242,7 +242,7 @@ TEST(Report, AtLevelBasicStepsAndLaunchesAreShown) {
     const Report by_step = report_of(feed, GroupBy::kStep);
     ASSERT_EQ(by_step.rows.size(), 3u) << "steps without a span are rows too";
     EXPECT_EQ(by_step.rows[2].step->dispatches, 35u);
-    EXPECT_NE(to_csv(by_step).find(",0,0,500,35,"), std::string::npos) << to_csv(by_step);
+    EXPECT_NE(to_csv(by_step).find(",0,,500,35,"), std::string::npos) << to_csv(by_step);
 }
 
 }    // namespace

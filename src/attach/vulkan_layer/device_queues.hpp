@@ -178,6 +178,7 @@ private:
     bool draining_ = false;       // a deadline counts, not the number of reads
     bool read_failed_ = false;    // the last read, with an error
     int64_t next_anchor_ns_ = 0;
+    int64_t next_clock_news_ns_ = 0;
     int64_t anchor_interval_ns_ = 0;    // grows
     // Kept between harvests for their memory.
     std::vector<vulkan::QueryReader::Request> requests_;

@@ -18,6 +18,7 @@ constexpr uint32_t kMaxFruitlessReads = 64;
 constexpr int64_t kFirstAnchorIntervalNs = 10'000'000;
 constexpr int64_t kAnchorIntervalNs = 1'000'000'000;
 constexpr int64_t kAnchorCostFactor = 1000;
+constexpr int64_t kClockNewsIntervalNs = 1'000'000'000;
 }    // namespace
 
 void DeviceQueues::harvest(int64_t now_ns) {
@@ -52,6 +53,10 @@ void DeviceQueues::harvest(int64_t now_ns) {
     }
     if (step_closed_) {
         step_closed_ = false;
+        if (now_ns >= next_clock_news_ns_) {    // so that the recording of a program that is killed says it too
+            next_clock_news_ns_ = now_ns + kClockNewsIntervalNs;
+            announce_clock();
+        }
         session_.publish_stats(false);
     }
 }
@@ -240,6 +245,7 @@ void DeviceQueues::refresh_alignment(int64_t now_ns) {
 }
 
 void DeviceQueues::announce_clock() {
+    info_.clock.uncertainty_ns.reset();
     for (const auto& [handle, queue] : queues_) {
         const std::optional<int64_t> uncertainty_ns = queue.clock.uncertainty_ns();
         if (queue.track == 0 || !uncertainty_ns) continue;
