@@ -20,17 +20,16 @@ public:
         : total_ns_(total_ns), weight_(1), since_ns_(host_now_ns()) {}
 
     struct Sampled {};
-    /// Measures one call in 31 of this thread, for all 31.
+    /// Measures the first 31 calls of this thread, each for itself: first uses are set up in them. Then one call in 31,
+    /// for all 31.
     CostMeter(Counters& counters, Sampled) noexcept
-        : total_ns_(counters.hook_ns),
-          weight_(t_calls++ % kStride == 0 ? kStride : 0),
-          since_ns_(weight_ == 0 ? 0 : host_now_ns()) {}
+        : total_ns_(counters.hook_ns), weight_(weight_of(t_calls++)), since_ns_(weight_ == 0 ? 0 : host_now_ns()) {}
 
     CostMeter(const CostMeter&) = delete;
     CostMeter& operator=(const CostMeter&) = delete;
     ~CostMeter() {
         pause();
-        if (weight_ > 0) Counters::add(total_ns_, spent_ns_ * (spent_ns_ > kOutlierNs ? 1 : weight_));
+        if (weight_ > 0) Counters::add(total_ns_, spent_ns_ * weight_);
     }
 
     /// The driver's own call begins.
@@ -48,8 +47,10 @@ private:
     // Prime: engines call hooks in a fixed order (label, bind, dispatch, label end), and every one must get its turn.
     static constexpr uint32_t kStride = 31;
     static inline thread_local uint32_t t_calls = 0;
-    // Set-up on first use (a query pool is made) or a thread that lost its core: it happened once, not 31 times.
-    static constexpr uint64_t kOutlierNs = 20'000;
+    static constexpr uint32_t weight_of(uint32_t call) noexcept {
+        if (call < kStride) return 1;
+        return call % kStride == 0 ? kStride : 0;
+    }
 
     std::atomic<uint64_t>& total_ns_;
     const uint32_t weight_;
