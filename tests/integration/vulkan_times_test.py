@@ -68,8 +68,9 @@ class Times(VulkanTest):
         clock = report["source"]["clock"]
         self.assertEqual(clock["clock_steps"], 0)
         if not clock["calibrated"]:    # brackets alone: wide ones do not tell a rate within seconds
-            if clock["drift_ppm"] is not None:
-                self.assertAlmostEqual(clock["drift_ppm"], -100, delta=50)
+            if clock["drift_ppm"] is None:
+                self.skipTest("brackets alone told no rate in this run")
+            self.assertAlmostEqual(clock["drift_ppm"], -100, delta=50)
             return
         self.assertAlmostEqual(clock["drift_ppm"], -100, delta=3)
         self.assertLess(abs(clock["residual_ns"]), 300_000, "what the rate explains is no residual of 200 us")
