@@ -76,15 +76,15 @@ struct RecordingStats {
     uint64_t recorded = 0;    ///< measured device spans handed to the sink
     uint64_t estimated = 0;
     LossCounts lost;
-    uint64_t stamps = 0;                 ///< device timestamps written for us
-    uint64_t result_reads = 0;           ///< calls made to read results
-    uint64_t own_submits = 0;            ///< submits we added
-    uint64_t hook_ns = 0;                ///< host time spent in Lapwing on the program's threads, without start_ns
-    std::optional<int64_t> start_ns;     ///< spent in Lapwing while instances and devices were created; absent = unknown
-    uint64_t faults = 0;                 ///< faults of ours that let the call through untouched
-    int64_t window_begin_ns = 0;         ///< host time of the first thing recorded
-    int64_t window_end_ns = 0;           ///< host time of these stats
-    bool final = false;                  ///< written at an orderly end
+    uint64_t stamps = 0;                ///< device timestamps written for us
+    uint64_t result_reads = 0;          ///< calls made to read results
+    uint64_t own_submits = 0;           ///< submits we added
+    uint64_t hook_ns = 0;               ///< host time spent in Lapwing on the program's threads, without start_ns
+    std::optional<int64_t> start_ns;    ///< spent in Lapwing while instances and devices were created; absent = unknown
+    uint64_t faults = 0;                ///< faults of ours that let the call through untouched
+    int64_t window_begin_ns = 0;        ///< host time of the first thing recorded
+    int64_t window_end_ns = 0;          ///< host time of these stats
+    bool final = false;                 ///< written at an orderly end
     uint64_t executed_dispatches = 0;    ///< dispatches executed, timed or not
     uint64_t names_dropped = 0;          ///< sites folded into "other" because the table was full
     uint64_t left_out = 0;               ///< of `recorded`: in older parts of the recording that are not in this stream

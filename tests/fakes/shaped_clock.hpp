@@ -27,7 +27,8 @@ public:
     float period() const { return period_; }
     uint32_t bits() const { return bits_; }
     uint64_t ticks(uint64_t ns) const {
-        const auto ticks = static_cast<uint64_t>(static_cast<long double>(ns) * rate_ / static_cast<long double>(period_));
+        const auto ticks =
+            static_cast<uint64_t>(static_cast<long double>(ns) * rate_ / static_cast<long double>(period_));
         return bits_ < 64 ? ticks & ((uint64_t{1} << bits_) - 1) : ticks;
     }
     /// How far apart a tick and its true moment may be.
