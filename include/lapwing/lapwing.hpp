@@ -24,5 +24,6 @@
 #include "lapwing/site_table.hpp"     // IWYU pragma: export
 #include "lapwing/span.hpp"           // IWYU pragma: export
 #include "lapwing/stamp.hpp"          // IWYU pragma: export
+#include "lapwing/statistics.hpp"     // IWYU pragma: export
 #include "lapwing/step_rule.hpp"      // IWYU pragma: export
 #include "lapwing/units.hpp"          // IWYU pragma: export

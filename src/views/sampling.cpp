@@ -1,20 +1,11 @@
 #include "views/sampling.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-namespace lapwing::detail {
+#include "lapwing/statistics.hpp"
 
-double student_t(uint64_t degrees_of_freedom) noexcept {
-    constexpr std::array<double, 10> kFirst{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-    if (degrees_of_freedom == 0) return HUGE_VAL;
-    if (degrees_of_freedom <= kFirst.size()) return kFirst[degrees_of_freedom - 1];
-    // Cornish and Fisher's expansion around the normal distribution: right to 4 digits from here on.
-    constexpr double z = 1.959964;
-    const auto v = static_cast<double>(degrees_of_freedom);
-    return z + (z * z * z + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
-}
+namespace lapwing::detail {
 
 StepSample sample_steps(const StreamModel& model, const std::vector<StepUse>& uses) {
     StepSample out;
@@ -52,7 +43,7 @@ ScaledTotal StepTotals::scaled(const StepSample& sample) {
     double squares = (taken - static_cast<double>(totals.size())) * mean * mean;
     for (const double total : totals) squares += (total - mean) * (total - mean);
     const double variance = squares / (taken - 1);
-    out.error_ns = student_t(sample.size - 1) * all * std::sqrt(std::max(1 - taken / all, 0.0) * variance / taken);
+    out.error_ns = student_t_975(sample.size - 1) * all * std::sqrt(std::max(1 - taken / all, 0.0) * variance / taken);
     return out;
 }
 

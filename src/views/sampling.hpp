@@ -38,7 +38,4 @@ private:
     std::vector<std::pair<StepIndex, double>> parts_;
 };
 
-/// The 97.5 % point of Student's t.
-[[nodiscard]] double student_t(uint64_t degrees_of_freedom) noexcept;
-
 }    // namespace lapwing::detail
