@@ -8,6 +8,7 @@
 #include "lapwing/clock.hpp"          // IWYU pragma: export
 #include "lapwing/cpu_backend.hpp"    // IWYU pragma: export
 #include "lapwing/device_ring.hpp"    // IWYU pragma: export
+#include "lapwing/histogram.hpp"      // IWYU pragma: export
 #include "lapwing/host_spans.hpp"     // IWYU pragma: export
 #include "lapwing/lanes.hpp"          // IWYU pragma: export
 #include "lapwing/level.hpp"          // IWYU pragma: export
