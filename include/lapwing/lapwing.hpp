@@ -13,6 +13,7 @@
 #include "lapwing/lanes.hpp"          // IWYU pragma: export
 #include "lapwing/level.hpp"          // IWYU pragma: export
 #include "lapwing/loss.hpp"           // IWYU pragma: export
+#include "lapwing/metrics.hpp"        // IWYU pragma: export
 #include "lapwing/name.hpp"           // IWYU pragma: export
 #include "lapwing/own_cost.hpp"       // IWYU pragma: export
 #include "lapwing/perfetto.hpp"       // IWYU pragma: export
@@ -20,6 +21,7 @@
 #include "lapwing/recorder.hpp"       // IWYU pragma: export
 #include "lapwing/report.hpp"         // IWYU pragma: export
 #include "lapwing/result.hpp"         // IWYU pragma: export
+#include "lapwing/seq_cell.hpp"       // IWYU pragma: export
 #include "lapwing/sim_backend.hpp"    // IWYU pragma: export
 #include "lapwing/sink.hpp"           // IWYU pragma: export
 #include "lapwing/site_table.hpp"     // IWYU pragma: export
