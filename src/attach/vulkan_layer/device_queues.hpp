@@ -90,6 +90,8 @@ public:
     [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_relaxed); }
 
 private:
+    static constexpr std::size_t kMaxSpareSubmissions = 64;
+
     struct FenceUse {
         Queue* queue = nullptr;
         uint64_t sequence = 0;
@@ -119,6 +121,14 @@ private:
     };
 
     Queue& queue_of(VkQueue handle);
+    void note_completed(Queue& queue, uint64_t sequence, int64_t now_ns);
+    [[nodiscard]] bool idle() const noexcept;
+    [[nodiscard]] std::size_t pending() const noexcept;
+    void drain(int64_t now_ns);
+    void lose(const Submission& submission, LossReason reason) noexcept;
+    void lose_pending(LossReason reason) noexcept;
+
+    // submit_entry.cpp
     void enter_batches(Queue& queue, Submission& submission, SubmitContents& contents, SubmitTicket& ticket);
     static void join_passes(Submission& submission, const Recording& recording, std::size_t own,
                             std::size_t& suspended) noexcept;
@@ -130,12 +140,6 @@ private:
     [[nodiscard]] Submission spare_submission();
     void retire(Submission& submission);
     [[nodiscard]] bool take_back(const SubmitTicket& ticket) noexcept;
-    void note_completed(Queue& queue, uint64_t sequence, int64_t now_ns);
-    [[nodiscard]] bool idle() const noexcept;
-    [[nodiscard]] std::size_t pending() const noexcept;
-    void drain(int64_t now_ns);
-    void lose(const Submission& submission, LossReason reason) noexcept;
-    void lose_pending(LossReason reason) noexcept;
 
     // harvest.cpp
     void harvest(int64_t now_ns);
