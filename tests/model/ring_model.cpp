@@ -8,15 +8,21 @@
 namespace lapwing::model {
 namespace {
 
+// One thread that begins and ends spans, beside one that harvests twice.
+struct Harvested : RingScenario {
+    using RingScenario::RingScenario;
+    [[nodiscard]] int threads() const final { return 2; }
+    void run(int thread) final {
+        if (thread == 0) return produce();
+        harvest();
+        harvest();
+    }
+    virtual void produce() = 0;
+};
+
 // Three spans through two slots, the first token used again while its slot may belong to the third.
-struct TokenReuse final : RingScenario {
-    [[nodiscard]] int threads() const override { return 2; }
-    void run(int thread) override {
-        if (thread == 1) {
-            harvest();
-            harvest();
-            return;
-        }
+struct TokenReuse final : Harvested {
+    void produce() override {
         const DeviceToken first = begin(1);
         end(1, first);
         const DeviceToken second = begin(2);
@@ -38,10 +44,7 @@ struct LevelChange final : RingScenario {
             set_level(Level::kKernel);
             return;
         }
-        for (SiteId site = 1; site <= 2; ++site) {
-            const DeviceToken token = begin(site);
-            if (token.slot != detail::kNoSlot) end(site, token);
-        }
+        begin_and_end(2);
     }
 };
 
@@ -54,14 +57,8 @@ struct TwoHarvesters final : RingScenario {
 };
 
 // What is open is given up; its token is stale, its slot serves again.
-struct Reclaim final : RingScenario {
-    [[nodiscard]] int threads() const override { return 2; }
-    void run(int thread) override {
-        if (thread == 1) {
-            harvest();
-            harvest();
-            return;
-        }
+struct Reclaim final : Harvested {
+    void produce() override {
         const DeviceToken lost = begin(1);
         end(2, begin(2));
         ring.reclaim(0);
@@ -72,15 +69,9 @@ struct Reclaim final : RingScenario {
     }
 };
 
-struct Laps final : RingScenario {
-    Laps() : RingScenario(4, 4) {}
-    [[nodiscard]] int threads() const override { return 2; }
-    void run(int thread) override {
-        if (thread == 1) {
-            harvest();
-            harvest();
-            return;
-        }
+struct Laps final : Harvested {
+    Laps() : Harvested(4, 4) {}
+    void produce() override {
         const LapChain chain = ring.lap_begin(0);
         lap(chain, 1);
         lap(chain, 2);
@@ -95,37 +86,15 @@ struct Laps final : RingScenario {
 };
 
 // The ring is grown while spans are begun.
-struct Growth final : RingScenario {
-    Growth() : RingScenario(2, 4) {}
-    [[nodiscard]] int threads() const override { return 2; }
-    void run(int thread) override {
-        if (thread == 1) {
-            harvest();
-            harvest();
-            return;
-        }
-        for (SiteId site = 1; site <= 3; ++site) {
-            const DeviceToken token = begin(site);
-            if (token.slot != detail::kNoSlot) end(site, token);
-        }
-    }
+struct Growth final : Harvested {
+    Growth() : Harvested(2, 4) {}
+    void produce() override { begin_and_end(3); }
 };
 
 // The device is lost under the harvester's hands.
-struct DeviceLost final : RingScenario {
+struct DeviceLost final : Harvested {
     DeviceLost() { backend.may_lose = true; }
-    [[nodiscard]] int threads() const override { return 2; }
-    void run(int thread) override {
-        if (thread == 1) {
-            harvest();
-            harvest();
-            return;
-        }
-        for (SiteId site = 1; site <= 2; ++site) {
-            const DeviceToken token = begin(site);
-            if (token.slot != detail::kNoSlot) end(site, token);
-        }
-    }
+    void produce() override { begin_and_end(2); }
 };
 
 template <class S>

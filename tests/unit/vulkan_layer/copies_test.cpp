@@ -10,13 +10,10 @@ namespace {
 
 using testing::FakeCommand;
 using testing::FakeDriver;
+using testing::fence;
 using testing::ScriptedDevice;
 
 constexpr VkCommandBufferUsageFlags kReusable = 0;
-
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
 
 std::vector<int64_t> begins(const std::vector<SpanRecord>& spans) {
     std::vector<int64_t> out;
@@ -163,21 +160,6 @@ TEST(LayerCopies, ARefusedSubmitGivesItsCopiesBack) {
     scripted.see(fence(1));
     EXPECT_EQ(scripted.begun(), 10u);
     EXPECT_EQ(scripted.recorded(), 10u);
-}
-
-TEST(LayerCopies, SurviveTheirCommandBuffer) {
-    ScriptedDevice scripted;
-    auto buffer = scripted.command_buffer();
-    scripted.record(*buffer, 10, kReusable);
-    scripted.submit({buffer.get()}, fence(1));
-    scripted.submit({buffer.get()}, fence(2));
-    scripted.record(*buffer, 7, kReusable);
-    scripted.submit({buffer.get()}, fence(3));
-    buffer->drop_recording();
-    buffer.reset();
-    scripted.see(fence(3));
-    EXPECT_EQ(scripted.recorded(), 27u);
-    EXPECT_TRUE(scripted.balanced());
 }
 
 TEST(LayerCopies, AreRecycledWhenTheirRecordingGoes) {

@@ -6,11 +6,8 @@
 namespace lapwing::vulkan_layer {
 namespace {
 
+using testing::fence;
 using testing::ScriptedDevice;
-
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
 
 // As GPUs have them: everything; compute; transfer with timestamps; transfer without.
 class LayerFamilies : public ::testing::Test {

@@ -6,11 +6,8 @@
 namespace lapwing::vulkan_layer {
 namespace {
 
+using testing::fence;
 using testing::ScriptedDevice;
-
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
 
 TEST(LayerLosses, AFamilyWithoutTimestampsGetsNoStampAndSaysSo) {
     ScriptedDevice scripted;

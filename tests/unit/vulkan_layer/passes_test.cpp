@@ -8,14 +8,11 @@
 namespace lapwing::vulkan_layer {
 namespace {
 
+using testing::fence;
 using testing::ScriptedDevice;
 
 constexpr bool kResumes = true;
 constexpr bool kSuspends = true;
-
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
 
 // The kinds of the measured spans, a letter each: d for a dispatch, r for a render pass.
 std::string kinds(ScriptedDevice& scripted) {

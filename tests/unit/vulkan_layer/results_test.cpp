@@ -6,24 +6,25 @@
 namespace lapwing::vulkan_layer {
 namespace {
 
+using testing::fence;
 using testing::ScriptedDevice;
 
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
-
+// One-time recordings, whose results are read in place, and others, whose results are copied out.
 TEST(LayerResults, SurviveResetRerecordingAndFree) {
-    ScriptedDevice scripted;
-    auto buffer = scripted.command_buffer();
-    scripted.record(*buffer, 10);
-    scripted.submit({buffer.get()}, fence(1));
-    scripted.record(*buffer, 7);    // before anybody looked at the fence
-    scripted.submit({buffer.get()}, fence(2));
-    buffer->drop_recording();
-    buffer.reset();
-    scripted.see(fence(2));
-    EXPECT_EQ(scripted.recorded(), 17u);
-    EXPECT_EQ(scripted.lost().total(), 0u);
+    for (const VkCommandBufferUsageFlags flags : {VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT + 0u, 0u}) {
+        ScriptedDevice scripted;
+        auto buffer = scripted.command_buffer();
+        scripted.record(*buffer, 10, flags);
+        scripted.submit({buffer.get()}, fence(1));
+        scripted.record(*buffer, 7, flags);    // before anybody looked at the fence
+        scripted.submit({buffer.get()}, fence(2));
+        buffer->drop_recording();
+        buffer.reset();
+        scripted.see(fence(2));
+        EXPECT_EQ(scripted.recorded(), 17u);
+        EXPECT_TRUE(scripted.balanced());
+        EXPECT_EQ(scripted.lost().total(), 0u);
+    }
 }
 
 // tracy#1317, #538: a recorded command buffer submitted again.

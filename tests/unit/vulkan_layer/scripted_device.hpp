@@ -13,6 +13,11 @@
 
 namespace lapwing::testing {
 
+/// A fence, told from others by its number.
+[[nodiscard]] inline VkFence fence(uint64_t number) {
+    return FakeDriver::handle<VkFence>(0x9000 + number);
+}
+
 /// A device with one queue and one command pool of each family.
 /// Shape:   change the driver's script before the first use of `device()`.
 class ScriptedDevice {
@@ -53,7 +58,6 @@ public:
     int64_t tick() { return now_ns_ += 1'000'000; }
 
     [[nodiscard]] static VkQueue queue(uint32_t family = 0) { return FakeDriver::handle<VkQueue>(0x5000 + family); }
-    [[nodiscard]] static VkFence fence(uint64_t number) { return FakeDriver::handle<VkFence>(0x9000 + number); }
 
     [[nodiscard]] uint64_t begun();
     [[nodiscard]] uint64_t recorded();

@@ -30,41 +30,41 @@ TEST_F(LayerCompletion, AFenceCoversAllThatWasSubmittedBefore) {
     submit_work();
     const auto other = scripted.command_buffer();
     scripted.record(*other, 4);
-    scripted.submit({other.get()}, ScriptedDevice::fence(1));
-    scripted.see(ScriptedDevice::fence(1));
+    scripted.submit({other.get()}, testing::fence(1));
+    scripted.see(testing::fence(1));
     EXPECT_EQ(scripted.recorded(), 8u);
 }
 
 // ggml ends each token with a submit of nothing but a fence.
 TEST_F(LayerCompletion, AnEmptySubmitsFenceCounts) {
     submit_work();
-    scripted.submit({}, ScriptedDevice::fence(1));
-    scripted.see(ScriptedDevice::fence(1));
+    scripted.submit({}, testing::fence(1));
+    scripted.see(testing::fence(1));
     EXPECT_EQ(scripted.recorded(), 4u);
     EXPECT_EQ(scripted.stream.steps.size(), 1u);
 }
 
 TEST_F(LayerCompletion, AnEmptySubmitThatNobodyCanSeeIsNotWaitedFor) {
-    submit_work(ScriptedDevice::fence(1));
+    submit_work(testing::fence(1));
     scripted.submit({});
-    scripted.see(ScriptedDevice::fence(1));
+    scripted.see(testing::fence(1));
     EXPECT_EQ(scripted.stream.steps.size(), 1u);
 }
 
 TEST_F(LayerCompletion, AResetFenceWasSignalledAndMeansNothingAfterwards) {
-    submit_work(ScriptedDevice::fence(1));
-    const VkFence fence = ScriptedDevice::fence(1);
+    submit_work(testing::fence(1));
+    const VkFence fence = testing::fence(1);
     queues().fences_forgotten({&fence, 1}, scripted.tick());
     EXPECT_EQ(scripted.stream.steps.size(), 1u);
-    submit_work(ScriptedDevice::fence(2));
+    submit_work(testing::fence(2));
     EXPECT_EQ(scripted.recorded(), 4u) << "read at the next submit";
     scripted.see(fence);
     EXPECT_EQ(scripted.recorded(), 4u) << "the second submit is not complete";
 }
 
 TEST_F(LayerCompletion, AnUnknownFenceMeansNothing) {
-    submit_work(ScriptedDevice::fence(1));
-    scripted.see(ScriptedDevice::fence(2));
+    submit_work(testing::fence(1));
+    scripted.see(testing::fence(2));
     EXPECT_EQ(scripted.recorded(), 0u);
 }
 
@@ -140,7 +140,7 @@ TEST_F(LayerCompletion, ADriverThatRefusesEveryReadIsToBlame) {
 
 TEST_F(LayerCompletion, ForgottenFencesAreNotKept) {
     for (uint64_t i = 0; i < 1000; ++i) {
-        const VkFence fence = ScriptedDevice::fence(i);
+        const VkFence fence = testing::fence(i);
         submit_work(fence);
         scripted.see(fence);
         EXPECT_EQ(queues().fences_followed(), 1u);
@@ -150,13 +150,13 @@ TEST_F(LayerCompletion, ForgottenFencesAreNotKept) {
 }
 
 TEST_F(LayerCompletion, ARefusedSubmitsFenceMeansNothing) {
-    submit_work(ScriptedDevice::fence(1));
-    scripted.see(ScriptedDevice::fence(1));
-    scripted.submit({buffer.get()}, ScriptedDevice::fence(2), VK_ERROR_OUT_OF_HOST_MEMORY);
-    scripted.submit({buffer.get()}, ScriptedDevice::fence(3));    // takes the number of the refused one
-    scripted.see(ScriptedDevice::fence(2));
+    submit_work(testing::fence(1));
+    scripted.see(testing::fence(1));
+    scripted.submit({buffer.get()}, testing::fence(2), VK_ERROR_OUT_OF_HOST_MEMORY);
+    scripted.submit({buffer.get()}, testing::fence(3));    // takes the number of the refused one
+    scripted.see(testing::fence(2));
     EXPECT_EQ(scripted.stream.steps.size(), 1u);
-    scripted.see(ScriptedDevice::fence(3));
+    scripted.see(testing::fence(3));
     EXPECT_EQ(scripted.stream.steps.size(), 2u);
 }
 
@@ -165,8 +165,8 @@ TEST(LayerSession, EachStepBringsFreshStats) {
     const auto buffer = scripted.command_buffer();
     for (int i = 0; i < 3; ++i) {
         scripted.record(*buffer, 5);
-        scripted.submit({buffer.get()}, ScriptedDevice::fence(1));
-        scripted.see(ScriptedDevice::fence(1));
+        scripted.submit({buffer.get()}, testing::fence(1));
+        scripted.see(testing::fence(1));
     }
     ASSERT_EQ(scripted.stream.stats.size(), 3u);
     const RecordingStats& stats = scripted.stream.stats.back();
@@ -262,8 +262,8 @@ TEST(LayerNames, ANameGivenLaterIsTheOneThatIsShown) {
         buffer->begin({});
         buffer->bind_compute_pipeline(pipeline);
         scripted.command(*buffer);
-        scripted.submit({buffer.get()}, ScriptedDevice::fence(1));
-        scripted.see(ScriptedDevice::fence(1));
+        scripted.submit({buffer.get()}, testing::fence(1));
+        scripted.see(testing::fence(1));
         return scripted.stream.site_of(scripted.stream.device_spans().back()).kernel;
     };
     EXPECT_EQ(kernel_of_a_run().substr(0, 5), "main@");

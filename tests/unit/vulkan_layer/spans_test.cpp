@@ -9,11 +9,8 @@ namespace lapwing::vulkan_layer {
 namespace {
 
 using testing::FakeDriver;
+using testing::fence;
 using testing::ScriptedDevice;
-
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
 
 TEST(LayerSpans, NeighboursShareTheirStamp) {
     ScriptedDevice scripted;

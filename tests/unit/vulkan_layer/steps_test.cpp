@@ -9,11 +9,8 @@
 namespace lapwing::vulkan_layer {
 namespace {
 
+using testing::fence;
 using testing::ScriptedDevice;
-
-VkFence fence(uint64_t number) {
-    return ScriptedDevice::fence(number);
-}
 
 StepRule rule(const char* text) {
     return parse_step_rule(text).value();
