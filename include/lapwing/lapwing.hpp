@@ -4,6 +4,8 @@
 #include "lapwing/alignment.hpp"      // IWYU pragma: export
 #include "lapwing/arming.hpp"         // IWYU pragma: export
 #include "lapwing/backend.hpp"        // IWYU pragma: export
+#include "lapwing/brick_id.hpp"       // IWYU pragma: export
+#include "lapwing/brick_stats.hpp"    // IWYU pragma: export
 #include "lapwing/budget.hpp"         // IWYU pragma: export
 #include "lapwing/clock.hpp"          // IWYU pragma: export
 #include "lapwing/cpu_backend.hpp"    // IWYU pragma: export
