@@ -7,6 +7,7 @@
 #include "lapwing/brick_id.hpp"       // IWYU pragma: export
 #include "lapwing/brick_stats.hpp"    // IWYU pragma: export
 #include "lapwing/budget.hpp"         // IWYU pragma: export
+#include "lapwing/chrome.hpp"         // IWYU pragma: export
 #include "lapwing/clock.hpp"          // IWYU pragma: export
 #include "lapwing/cpu_backend.hpp"    // IWYU pragma: export
 #include "lapwing/device_ring.hpp"    // IWYU pragma: export

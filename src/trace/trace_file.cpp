@@ -36,6 +36,8 @@ const char* remedy(int error) {
             return "another recording is being written to it: give each recording its own name";
         case ENXIO:
             return "nobody reads from this pipe: start its reader first";
+        case ESPIPE:
+            return "this kind of file is not written in order: give a regular file, not a pipe";
         case ENAMETOOLONG:
             return "give a shorter path";
         default:
@@ -88,6 +90,11 @@ Error TraceFile::failure(const char* what, int error) const {
             std::string(what) + " '" + path_ + "': " + describe_error(error) + "; " + remedy(error)};
 }
 
+Error TraceFile::foreign() const {
+    return {Errc::kUnwritable, 0,
+            "'" + path_ + "' belongs to the parent process: a forked child records to its own file"};
+}
+
 Result<TraceFile> TraceFile::create(const std::string& path) {
     // Non-blocking, or opening a pipe that nobody reads would hang the program.
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
@@ -111,9 +118,7 @@ bool TraceFile::owned() const noexcept {
 }
 
 Status TraceFile::append(std::span<const uint8_t> packets) {
-    if (!owned())
-        return Error{Errc::kUnwritable, 0,
-                     "'" + path_ + "' belongs to the parent process: a forked child records to its own file"};
+    if (!owned()) return foreign();
     std::size_t written = 0;
     while (written < packets.size()) {
         const ssize_t result = ::write(fd_, packets.data() + written, packets.size() - written);
@@ -130,6 +135,28 @@ Status TraceFile::append(std::span<const uint8_t> packets) {
     }
     size_ += written;
     return {};
+}
+
+Status TraceFile::replace_from(uint64_t at, std::string_view bytes, std::string_view restore) {
+    if (!owned()) return foreign();
+    const auto write_all = [&](std::string_view text) {
+        for (std::size_t written = 0; written < text.size();) {
+            const ssize_t result =
+                ::pwrite(fd_, text.data() + written, text.size() - written, static_cast<off_t>(at + written));
+            if (result > 0)
+                written += static_cast<std::size_t>(result);
+            else if (result == 0 || errno != EINTR)
+                return result == 0 ? ENOSPC : errno;
+        }
+        return 0;
+    };
+    const int error = write_all(bytes);
+    // Its blocks are still there: written before the file is cut, it fits even on a full disk.
+    const int restored = error == 0 ? 0 : write_all(restore);
+    const uint64_t end = at + (error == 0 ? bytes : restored == 0 ? restore : std::string_view{}).size();
+    if (error != 0 || end < size_) static_cast<void>(::ftruncate(fd_, static_cast<off_t>(end)));
+    size_ = end;
+    return error == 0 ? Status() : Status(failure("cannot go on writing", error));
 }
 
 Status TraceFile::close() {

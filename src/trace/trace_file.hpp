@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "lapwing/result.hpp"
 
@@ -32,6 +33,11 @@ public:
     static constexpr std::size_t kLastWordBytes = 512;
     Status append(std::span<const uint8_t> packets);
 
+    /// Replaces everything from `at` on by `bytes`.
+    /// Shape:   `at` <= size(); not after append(). A program killed meanwhile leaves a part of `bytes` there.
+    /// Errors:  as append(); `restore` stands at `at` then, and the file ends with it.
+    Status replace_from(uint64_t at, std::string_view bytes, std::string_view restore);
+
     /// Errors:  kUnwritable where the system reports a late write error.
     Status close();
 
@@ -44,6 +50,7 @@ public:
 private:
     TraceFile(std::string path, int fd) noexcept;
     Error failure(const char* what, int error) const;
+    [[nodiscard]] Error foreign() const;
 
     std::string path_;
     int fd_ = -1;
