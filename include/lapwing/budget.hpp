@@ -47,7 +47,8 @@ private:
 /// budget, at least 16 pairs after the last change, and after four times as many as before where a lowering had to be
 /// taken back: noise costs ever fewer changes.
 ///
-/// Settling: every second step of the first 32 is timed, to learn the cost. From then on the budget holds.
+/// Settling: every second step of the first 32 is timed, to learn the cost. From then on the budget holds: the first
+/// stride is one at which the cost and a standard error fit, so where steps vary much it is long, and shrinks later.
 /// Cost:    cold: some microseconds every eighth pair.
 /// Threads: one at a time.
 class Budget {

@@ -71,7 +71,12 @@ void Budget::adjust() noexcept {
     if (steps_ < kSettlingSteps) return;
     const auto armed_ns = static_cast<double>(*armed_step_ns_);
     const double error_ns = kPairError * pairs_.median_error();
-    const uint32_t needed = stride_for(budget_, armed_ns > kErrors * error_ns ? armed_ns : 0);
+    // What is not known to be cheap is taken for expensive at first: on a busy machine the steps of the settling tell
+    // little, and a stride of 1 would exceed a budget of 1 % tenfold until there is evidence.
+    const double likely_ns = steps_ == kSettlingSteps        ? std::max(armed_ns, 0.0) + kErrors * error_ns
+                             : armed_ns > kErrors * error_ns ? armed_ns
+                                                             : 0;
+    const uint32_t needed = stride_for(budget_, likely_ns);
     uint32_t next = stride_;
     if (needed > stride_) {
         // An eighth more, so that an estimate that creeps up does not change the stride each time.

@@ -99,18 +99,43 @@ TEST_F(BudgetedSim, StampsThatBecomeExpensiveAreNoticedAtStrideOne) {
     EXPECT_LE(run(20'000), 0.01);
 }
 
+// One seed says little: a controller that holds its budget by luck holds it in one of them.
 TEST_F(BudgetedSim, NoiseDoesNotMakeItOscillate) {
+    constexpr uint64_t kSeeds = 40;
     for (const uint64_t stamp_ns : {10u, 10'000u}) {
-        begin(0.01, stamp_ns);
-        stamps_cost(stamp_ns);
-        settle();
-        run(2000, 0.05);
-        const uint64_t before = budget().changes();
-        const double share = run(50'000, 0.05);
-        EXPECT_LE(budget().changes() - before, 8u) << stamp_ns << " ns a stamp";
-        EXPECT_LE(share, 0.012) << stamp_ns << " ns a stamp, steps that vary by 5 %";
-        EXPECT_LE(budget().stride(), stamp_ns == 10 ? 3u : 60u) << "noise alone is no cost";
+        double shares = 0;
+        for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+            random_.seed(seed);
+            begin(0.01, stamp_ns);
+            stamps_cost(stamp_ns);
+            settle();
+            run(2000, 0.05);
+            const uint64_t before = budget().changes();
+            const double share = run(10'000, 0.05);
+            shares += share;
+            EXPECT_LE(budget().changes() - before, 8u) << stamp_ns << " ns a stamp, seed " << seed;
+            EXPECT_LE(share, 0.012) << stamp_ns << " ns a stamp, steps that vary by 5 %, seed " << seed;
+            EXPECT_LE(budget().stride(), stamp_ns == 10 ? 3u : 60u) << "noise alone is no cost, seed " << seed;
+        }
+        EXPECT_LE(shares / kSeeds, 0.01) << stamp_ns << " ns a stamp, over all seeds";
     }
+}
+
+// As on a busy machine: steps vary by a fifth, stamps cost a tenth, and the run is over after 256 steps. What the
+// settling tells is less than its error then; a controller that takes that for nothing times every step.
+TEST_F(BudgetedSim, ABudgetIsHeldFromTheSettlingOnWhereNoiseHidesTheCost) {
+    constexpr uint64_t kSeeds = 100;
+    double shares = 0;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        random_.seed(seed);
+        begin(0.01, 5'000);
+        stamps_cost(5'000);
+        run(Budget::kSettlingSteps, 0.2);
+        const double share = run(224, 0.2);
+        shares += share;
+        EXPECT_LE(share, 0.025) << "seed " << seed;
+    }
+    EXPECT_LE(shares / kSeeds, 0.01);
 }
 
 TEST(Budget, HooksThatAloneCostMoreLeaveTheLongestStride) {
