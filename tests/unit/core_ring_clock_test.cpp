@@ -48,6 +48,34 @@ TEST_F(RingClock, DeviceClockThatRunsFastStaysWithinTheUncertaintyStatedForTenMi
     }
 }
 
+// A16: AMD llama.cpp#33. What lies before an op, while the device waits for its launch, is no part of a pair, and is
+// part of a lap: laps add up to the time from the first to the last stamp, pairs leave the gaps to be seen.
+TEST_F(RingClock, GapBeforeAnOpIsOutsideOfAPairAndInsideOfALap) {
+    constexpr uint64_t kGap = 700'000;
+    constexpr uint64_t kOp = 300'000;
+    start();
+    for (int i = 0; i < 3; ++i) {
+        sim->advance(kGap);
+        span(1, kOp);
+    }
+    const auto pairs = harvest();
+    ASSERT_EQ(pairs.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(static_cast<double>(pairs[i].duration_ns), kOp, 1);
+    for (std::size_t i = 1; i < 3; ++i)
+        EXPECT_NEAR(static_cast<double>(pairs[i].begin_ns - pairs[i - 1].begin_ns - pairs[i - 1].duration_ns), kGap,
+                    200);
+
+    const LapChain chain = ring->lap_begin(0);
+    for (SiteId site = 1; site <= 3; ++site) {
+        sim->advance(kGap + kOp - 100);
+        ring->lap(0, chain, site);
+    }
+    const auto laps = harvest();
+    ASSERT_EQ(laps.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(static_cast<double>(laps[i].duration_ns), kGap + kOp, 1);
+    for (std::size_t i = 1; i < 3; ++i) EXPECT_EQ(laps[i].begin_ns, laps[i - 1].begin_ns + laps[i - 1].duration_ns);
+}
+
 // A14: OpenCL-CTS#1150.
 TEST_F(RingClock, StepOfTheHostClockIsCountedAndNoSpanIsLostByIt) {
     start({.fast_ppm = 20});
