@@ -117,17 +117,18 @@ public:
     /// Step that spans begun from now on belong to.
     void set_step(uint32_t step) noexcept { step_.store(step, std::memory_order_relaxed); }
 
-    /// Begins a span: queues a stamp. Null, and nothing is begun, where the level is below `needed`.
-    /// Cost:    hot: one load when off; else one driver call (mark), no lock, no allocation, no read-modify-write. Once
+    /// Begins a span: queues a stamp. Null, and nothing is begun, where the level is below `needed`. `tag` comes back
+    /// in the span's record. Cost:    hot: one load when off; else one driver call (mark), no lock, no allocation, no
+    /// read-modify-write. Once
     /// a
     ///          harvest also a reading of the host clock.
-    DeviceToken begin(uint32_t queue, SiteId site, Level needed = Level::kKernel) noexcept {
+    DeviceToken begin(uint32_t queue, SiteId site, Level needed = Level::kKernel, uint32_t tag = 0) noexcept {
         if (detail::g_level.load(std::memory_order_relaxed) < static_cast<uint8_t>(needed)) return {};
         Entry& entry = *queues_[queue];
         entry.core.begun.add();
         if (entry.core.attention.load(std::memory_order_relaxed) != 0) [[unlikely]]
-            return begin_attending(entry, site);
-        return open(entry, site);
+            return begin_attending(entry, site, tag);
+        return open(entry, site, tag);
     }
 
     /// Ends a span: queues its second stamp. Null tokens are ignored; stale, doubly used and foreign ones are refused
@@ -158,7 +159,7 @@ public:
     /// (ring full, capture, ...) this op is lost for the same reason, and its own stamp starts the chain anew. The laps
     /// of a chain that is over are lost as stale.
     /// Cost:    hot: one driver call.
-    void lap(uint32_t queue, LapChain chain, SiteId site, Level needed = Level::kKernel) noexcept;
+    void lap(uint32_t queue, LapChain chain, SiteId site, Level needed = Level::kKernel, uint32_t tag = 0) noexcept;
 
     /// Writes the finished spans to `out`, per queue in the order in which they were ended, and returns how many.
     /// Shape:   stops at the first span of a queue whose stamps are not there yet, and when `out` is full.
@@ -205,7 +206,7 @@ private:
         Stamp answer[kBatch];
     };
 
-    DeviceToken open(Entry& entry, SiteId site) noexcept {
+    DeviceToken open(Entry& entry, SiteId site, uint32_t tag) noexcept {
         detail::DeviceQueue& core = entry.core;
         if (backend_.is_capturing(entry.queue)) [[unlikely]]
             return lose(entry, LossReason::kCapture);
@@ -214,7 +215,8 @@ private:
             return lose(entry, LossReason::kRingFull);
         if (!backend_.mark(entry.queue, core.first_stamp + 2 * found.index)) [[unlikely]]
             return lose(entry, LossReason::kDriverError);
-        const uint32_t generation = core.ring.take(found, detail::kOpen, site, step_.load(std::memory_order_relaxed));
+        const uint32_t generation =
+            core.ring.take(found, detail::kOpen, site, step_.load(std::memory_order_relaxed), tag);
         return {core.first_token + found.index, generation ^ salt_};
     }
     [[gnu::noinline, gnu::cold]] DeviceToken lose(Entry& entry, LossReason reason) noexcept {
@@ -227,9 +229,9 @@ private:
         entry.core.ring.drop_open(index);
     }
     [[gnu::noinline, gnu::cold]] void drop_stopped(Entry& entry, uint32_t index, uint32_t generation) noexcept;
-    [[gnu::noinline, gnu::cold]] DeviceToken begin_attending(Entry& entry, SiteId site) noexcept;
-    [[gnu::noinline, gnu::cold]] void lap_attending(Entry& entry, LapChain chain, SiteId site) noexcept;
-    detail::MaybeLost push_stamp(Entry& entry, detail::SlotState state, SiteId site) noexcept;
+    [[gnu::noinline, gnu::cold]] DeviceToken begin_attending(Entry& entry, SiteId site, uint32_t tag) noexcept;
+    [[gnu::noinline, gnu::cold]] void lap_attending(Entry& entry, LapChain chain, SiteId site, uint32_t tag) noexcept;
+    detail::MaybeLost push_stamp(Entry& entry, detail::SlotState state, SiteId site, uint32_t tag) noexcept;
 
     std::size_t harvest_queue(Entry& entry, std::span<SpanRecord> out) noexcept;
     uint32_t resolve(Entry& entry, uint32_t count) noexcept;

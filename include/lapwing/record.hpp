@@ -38,7 +38,13 @@ struct Site {
     std::array<uint32_t, 3> grid{};    ///< workgroups; zeros = not known (indirect dispatches)
     bool warmup = false;               ///< a first use whose time may contain compilation
     Validity validity = Validity::kMeasured;
-    std::string note;    ///< what an estimate is made from; empty when measured
+    std::string note;          ///< what an estimate is made from; empty when measured
+    std::string category{};    ///< of the brick that `op` names ("Attention"); empty where it is no brick
+    std::string family{};      ///< "gemm", "fused_block", ...; empty if it has none
+    std::string phase{};       ///< "prefill", "decode", ...; empty if it belongs to none
+    std::string lane{};        ///< "admit", "decode", ...: the scheduler's activity that the span is of; empty = none
+    bool container = false;    ///< it contains other spans' work (a lane, several passes): not busy time, and in no row
+                               ///< by op, kernel, layer or step
 
     friend bool operator==(const Site&, const Site&) = default;
 };
@@ -57,8 +63,8 @@ struct SpanRecord {
     SiteId site = 0;
     uint32_t step = kNoStep;
     TrackId track = 0;
-    uint16_t reserved0 = 0;
-    uint32_t reserved1 = 0;
+    uint16_t reserved = 0;
+    uint32_t tag = 0;    ///< the producer's own number for it, for views in its process; not written to files
 };
 static_assert(sizeof(SpanRecord) == 32);
 

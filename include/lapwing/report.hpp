@@ -15,17 +15,26 @@ namespace lapwing {
 
 /// What the rows of a report are.
 enum class GroupBy : uint8_t {
-    kOp = 0,    ///< the engine's name for the work, over all layers; falls back to kernel, then kind, span by span
-    kKernel,    ///< the GPU program; spans without one (copies, fills) make a row of their kind
-    kLayer,     ///< transformer layer; spans without one make the row "-"
-    kStep,      ///< step index, in order; spans outside every step make the row "-"
-    kQueue,     ///< track, host threads too
-    kName,      ///< every slice's own label, host spans too
+    kOp = 0,      ///< the engine's name for the work, over all layers; falls back to kernel, then kind, span by span
+    kKernel,      ///< the GPU program; spans without one (copies, fills) make a row of their kind
+    kLayer,       ///< transformer layer; spans without one make the row "-"
+    kStep,        ///< step index, in order; spans outside every step make the row "-"
+    kQueue,       ///< track, host threads too
+    kName,        ///< every slice's own label, host spans too
+    kBrick,       ///< bricks by name; those timed on the host and on a device apart, as in all groupings below
+    kCategory,    ///< bricks by category
+    kFamily,      ///< spans that have a family
+    kPhase,       ///< spans that have a phase
+    kLane,        ///< spans that have a lane
 };
 
 /// Errors:  kInvalidArgument naming the text and the accepted names.
 [[nodiscard]] Result<GroupBy> parse_group_by(std::string_view text);
 [[nodiscard]] const char* to_text(GroupBy by) noexcept;
+
+/// Whether rows are by what a marked program says of its spans: brick, category, family, phase, lane. Spans of which it
+/// says nothing are in no row.
+[[nodiscard]] bool is_by_mark(GroupBy by) noexcept;
 
 /// Exact distribution of integer nanoseconds. Percentiles by nearest rank: the ceil(p n)-th smallest.
 struct Distribution {
@@ -126,6 +135,8 @@ struct Report {
     uint64_t dispatch_spans = 0;    ///< device spans of kind dispatch, estimates included
     uint64_t refused = 0;           ///< spans and steps left out: an end before the begin, or beyond the clock's range
     uint64_t outside_steps = 0;     ///< device spans that belong to no finished step
+    uint64_t ungrouped = 0;         ///< device spans that are in no row, because they have no brick, family, phase
+    uint64_t containers = 0;        ///< of `spans`: they contain the work of others, and are not busy time
     uint64_t warmup_spans = 0;
     int64_t warmup_ns = 0;
     int64_t total_ns = 0;           ///< sum over rows, warm-up left out

@@ -64,10 +64,11 @@ void DeviceQueue::drain(LossReason reason_lost) noexcept {
 
 void DeviceQueue::forget_clock() noexcept {
     has_newest = false;
+    newest = 0;
     bracket_asked = false;
     bracket_age = 0;
     zeros_in_a_row = 0;
-    for (uint32_t index = 0; index < ring.capacity(); ++index) ring.slot(index).has_watermark = 0;
+    for (uint32_t index = 0; index < ring.capacity(); ++index) ring.slot(index).watermark = 0;
 }
 
 void DeviceQueue::ask_for_bracket(bool calibrated) noexcept {
@@ -126,7 +127,7 @@ bool DeviceQueue::settle_lap(uint32_t index, const Stamp& end, SpanRecord* recor
     }
     // Only the end was queued after the slot was freed; the begin is an older lap's and may precede the watermark.
     DeviceTimeline::Placed placed = timeline->judge(first, end.ticks, nullptr);
-    if (placed.valid && slot.has_watermark != 0 && static_cast<int64_t>(placed.end - slot.watermark) < 0) {
+    if (placed.valid && slot.watermark != 0 && static_cast<int64_t>(placed.end - slot.watermark) < 0) {
         placed.valid = false;
         placed.lost = LossReason::kStale;
         chain_last_lost = LossReason::kStale;

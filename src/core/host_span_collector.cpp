@@ -1,16 +1,13 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/host_span_registry.hpp"
-#include "core/host_span_sites.hpp"
 #include "lapwing/clock.hpp"
 #include "lapwing/host_spans.hpp"
-#include "lapwing/level.hpp"
+#include "lapwing/process_sites.hpp"
+#include "lapwing/this_process.hpp"
 
 namespace lapwing {
 
@@ -18,24 +15,17 @@ namespace {
 // A batch is what a chunk holds, so that a chunk is given back before the sink is called, and a slow sink costs the
 // ring no slack.
 constexpr std::size_t kBatchSpans = detail::kCellsPerChunk;
-
-SiteId& slot(std::vector<SiteId>& map, SiteId at) {
-    if (at >= map.size()) map.resize(at + std::size_t{1}, 0);
-    return map[at];
-}
 }    // namespace
 
 struct HostSpanCollector::State {
     State(SpanSink& sink_in, const HostSpanCollectorOptions& options_in)
-        : sink(sink_in), options(options_in), sites(options.sites != nullptr ? options.sites : &own_sites) {
+        : sink(sink_in), options(options_in), sites(sink_in, options_in.sites) {
         batch.reserve(kBatchSpans);
     }
 
     SpanSink& sink;
     HostSpanCollectorOptions options;
-    SiteTable own_sites;
-    SiteTable* sites;
-    std::vector<SiteId> site_of;    // recording's number by the process's number; 0 = not asked for yet
+    SiteAnnouncer sites;
     struct Track {
         uint64_t serial;
         TrackId id;
@@ -62,12 +52,7 @@ struct HostSpanCollector::State {
         if (announced || !options.whole_recording) return status.ok();
         announced = true;
         first_ns = last_ns = host_now().value;
-        ProcessInfo info;
-        info.pid = getpid();
-        info.command = program_invocation_name;
-        info.lapwing_version = LAPWING_VERSION;
-        info.level = to_text(level());
-        return keep(sink.process(info));
+        return keep(sink.process(this_process()));
     }
 
     TrackId track_of(const detail::HostSpanRing& ring) {
@@ -85,20 +70,6 @@ struct HostSpanCollector::State {
         }
         tracks.push_back({ring.serial, id});
         return id;
-    }
-
-    SiteId announce_site(SiteId host_id) {
-        const Site site = detail::host_site_at(host_id);
-        if (site == Site{}) return 0;    // a number that host_site() never gave
-        const SiteTable::Interned interned = sites->intern(site);
-        if (interned.fresh) keep(sink.site(interned.id, interned.folded ? SiteTable::other(site.kind) : site));
-        slot(site_of, host_id) = interned.id;
-        return interned.id;
-    }
-
-    SiteId recording_site(SiteId host_id) {
-        const SiteId known = host_id < site_of.size() ? site_of[host_id] : 0;
-        return known != 0 ? known : announce_site(host_id);
     }
 
     void decode(const detail::HostSpanCell* cell, const detail::HostSpanCell* end, TrackId track) {
@@ -121,7 +92,7 @@ struct HostSpanCollector::State {
             SpanRecord span;
             span.begin_ns = begin_ns;
             span.duration_ns = end_ns - begin_ns;
-            span.site = recording_site(cell->site);
+            span.site = sites.number_of(cell->site, status);
             span.track = track;
             batch.push_back(span);
         }
@@ -191,7 +162,7 @@ struct HostSpanCollector::State {
         stats.begun = lost.total();
         stats.window_begin_ns = first_ns;
         stats.window_end_ns = last_ns;
-        stats.names_dropped = detail::host_sites_folded() + own_sites.folded();
+        stats.names_dropped = process_sites_folded() + sites.folded();
         stats.final = true;
         keep(sink.stats(stats));
     }

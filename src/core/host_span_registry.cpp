@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/host_span_sites.hpp"
+#include "core/process_sites_fork.hpp"
 
 namespace lapwing {
 
@@ -82,12 +82,12 @@ void drop_idle_rings() noexcept {
 // fork() copies the rings of threads that it does not copy, and their spans are the parent's to record. The child
 // starts off and empty. The locks are held across the fork, so that lists and table are whole in the child.
 void before_fork() noexcept {
-    lock_host_sites();
+    lock_process_sites();
     g_registry.mutex.lock();
 }
 void after_fork_in_parent() noexcept {
     g_registry.mutex.unlock();
-    unlock_host_sites();
+    unlock_process_sites();
 }
 void after_fork_in_child() noexcept {
     g_level.store(static_cast<uint8_t>(Level::kOff), std::memory_order_relaxed);
@@ -106,7 +106,7 @@ void after_fork_in_child() noexcept {
     g_registry.ringless_drops.store(0, std::memory_order_relaxed);
     g_registry.draining.store(false, std::memory_order_relaxed);
     g_registry.mutex.unlock();
-    unlock_host_sites();
+    unlock_process_sites();
 }
 
 // At a thread's end its TLS word goes away; the ring stays until it is drained. A C++ destructor and not a pthread

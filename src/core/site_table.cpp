@@ -13,24 +13,28 @@ namespace lapwing {
 namespace {
 constexpr std::size_t kKinds = static_cast<std::size_t>(SpanKind::kHost) + 1;
 
+std::array<const std::string*, 8> texts_of(const Site& site) noexcept {
+    return {&site.label, &site.op, &site.kernel, &site.note, &site.category, &site.family, &site.phase, &site.lane};
+}
+
 std::size_t hash_of(const Site& site) noexcept {
     const std::hash<std::string_view> hash_text;
     const auto mix = [](std::size_t seed, std::size_t value) {
         return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
     };
-    std::size_t seed = hash_text(site.label);
-    seed = mix(seed, hash_text(site.op));
-    seed = mix(seed, hash_text(site.kernel));
-    seed = mix(seed, hash_text(site.note));
+    std::size_t seed = 0;
+    for (const std::string* text : texts_of(site)) seed = mix(seed, hash_text(*text));
     seed = mix(seed, static_cast<std::size_t>(site.layer));
     for (const uint32_t extent : site.grid) seed = mix(seed, extent);
-    const auto flags = static_cast<std::size_t>(site.kind) << 2 | static_cast<std::size_t>(site.warmup) << 1 |
-                       static_cast<std::size_t>(site.validity);
+    const auto flags = static_cast<std::size_t>(site.kind) << 3 | static_cast<std::size_t>(site.container) << 2 |
+                       static_cast<std::size_t>(site.warmup) << 1 | static_cast<std::size_t>(site.validity);
     return mix(seed, flags);
 }
 
 std::size_t text_bytes(const Site& site) noexcept {
-    return site.label.size() + site.op.size() + site.kernel.size() + site.note.size();
+    std::size_t bytes = 0;
+    for (const std::string* text : texts_of(site)) bytes += text->size();
+    return bytes;
 }
 }    // namespace
 

@@ -184,6 +184,13 @@ void note_times(const Report& report, Notes& notes) {
     const bool hosts_too = std::any_of(report.rows.begin(), report.rows.end(),
                                        [](const ReportRow& row) { return row.kind == to_text(SpanKind::kHost); });
     if (hosts_too) notes.tell("rows hold host spans too: the sum, and shares of it, mix host and device time");
+    if (report.ungrouped != 0)
+        notes.tell(fmt::format("{} in no row: the program says no {} of {}",
+                               counted(report.ungrouped, "device span is", "device spans are"), to_text(report.by),
+                               report.ungrouped == 1 ? "it" : "them"));
+    if (report.rows.empty() && is_by_mark(report.by))
+        notes.warn(fmt::format("no rows: nothing in this recording has a {}; --by op, kernel or name shows what it has",
+                               to_text(report.by)));
     if (report.estimated != 0)
         notes.tell(
             fmt::format("{} in the rows", counted(report.estimated, "span is an estimate", "spans are estimates")));

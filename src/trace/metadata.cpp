@@ -90,6 +90,11 @@ void fields(V& visit, SiteInfo& info) {
     visit(10, info.site.warmup);
     visit(11, info.site.validity);
     visit(12, info.site.note);
+    visit(13, info.site.category);
+    visit(14, info.site.family);
+    visit(15, info.site.phase);
+    visit(16, info.site.lane);
+    visit(17, info.site.container);
 }
 template <class V>
 void fields(V& visit, StepRecord& step) {

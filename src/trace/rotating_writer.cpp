@@ -238,7 +238,8 @@ std::size_t RotatingWriter::bytes_of(std::span<const SpanRecord> spans) const {
     for (const SiteId id : fresh_) {
         const Site& site = sites_.at(id);
         // Its name once more for viewers, where each byte may become a replacement character.
-        bytes += kSiteOverheadBytes + 4 * (site.label.size() + site.op.size() + site.kernel.size()) + site.note.size();
+        bytes += kSiteOverheadBytes + 4 * (site.label.size() + site.op.size() + site.kernel.size()) + site.note.size() +
+                 site.category.size() + site.family.size() + site.phase.size() + site.lane.size();
     }
     return bytes;
 }

@@ -9,9 +9,11 @@ struct Named {
     GroupBy by;
     const char* name;
 };
-constexpr std::array kNames{Named{GroupBy::kOp, "op"},       Named{GroupBy::kKernel, "kernel"},
-                            Named{GroupBy::kLayer, "layer"}, Named{GroupBy::kStep, "step"},
-                            Named{GroupBy::kQueue, "queue"}, Named{GroupBy::kName, "name"}};
+constexpr std::array kNames{
+    Named{GroupBy::kOp, "op"},       Named{GroupBy::kKernel, "kernel"},     Named{GroupBy::kLayer, "layer"},
+    Named{GroupBy::kStep, "step"},   Named{GroupBy::kQueue, "queue"},       Named{GroupBy::kName, "name"},
+    Named{GroupBy::kBrick, "brick"}, Named{GroupBy::kCategory, "category"}, Named{GroupBy::kFamily, "family"},
+    Named{GroupBy::kPhase, "phase"}, Named{GroupBy::kLane, "lane"}};
 
 }    // namespace
 
@@ -30,6 +32,11 @@ const char* to_text(GroupBy by) noexcept {
         if (by == entry.by) return entry.name;
     }
     return "op";
+}
+
+bool is_by_mark(GroupBy by) noexcept {
+    return by == GroupBy::kBrick || by == GroupBy::kCategory || by == GroupBy::kFamily || by == GroupBy::kPhase ||
+           by == GroupBy::kLane;
 }
 
 }    // namespace lapwing

@@ -28,6 +28,10 @@ void count_spans(const StreamModel& model, Report& report) {
                 return;
             }
             ++(site.validity == Validity::kEstimated ? report.estimated : report.spans);
+            if (site.container) {
+                ++report.containers;
+                return;
+            }
             report.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;
             report.outside_steps += model.steps()[step].finished ? 0 : 1;
             report.device_total_ns = saturating_add(report.device_total_ns, duration_ns);
@@ -104,7 +108,9 @@ public:
         report.steps = detail::summarise_steps(model_, times.steps);
         const detail::StepSample sample = detail::sample_steps(model_, times.steps);
         report.sampling = summarise_sampling(sample, times);
-        report.rows = detail::make_rows(model_, times.steps, sample, report.by);
+        detail::Rows rows = detail::make_rows(model_, times.steps, sample, report.by);
+        report.rows = std::move(rows.rows);
+        report.ungrouped = rows.ungrouped;
         for (const ReportRow& row : report.rows) report.total_ns = saturating_add(report.total_ns, row.spans.total_ns);
         return report;
     }

@@ -1,6 +1,7 @@
 #include "views/rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,7 @@ namespace lapwing::detail {
 namespace {
 
 constexpr std::size_t kNoRow = ~std::size_t{0};
+constexpr std::size_t kInNoRow = kNoRow - 1;    // looked at, and left out
 
 // A row while spans are still added to it.
 struct OpenRow {
@@ -42,6 +44,16 @@ std::string name_of(const Site& site, GroupBy by) {
             if (!site.label.empty()) return site.label;
             if (!site.op.empty()) return site.op;
             return site.kernel.empty() ? kind : site.kernel;
+        case GroupBy::kBrick:
+            return site.category.empty() ? std::string{} : site.op;
+        case GroupBy::kCategory:
+            return site.category;
+        case GroupBy::kFamily:
+            return site.family;
+        case GroupBy::kPhase:
+            return site.phase;
+        case GroupBy::kLane:
+            return site.lane;
         case GroupBy::kStep:
         case GroupBy::kQueue:
             break;
@@ -49,24 +61,33 @@ std::string name_of(const Site& site, GroupBy by) {
     return {};
 }
 
+// Whether rows may hold spans of this site at all.
+bool takes_part(const Site& site, bool device, GroupBy by) {
+    if (by == GroupBy::kName || by == GroupBy::kQueue) return true;
+    return is_by_mark(by) ? !name_of(site, by).empty() : device && !site.container;
+}
+
 class Grouping {
 public:
     Grouping(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample, GroupBy by)
         : model_(model), steps_(steps), sample_(sample), by_(by) {
-        index_.assign(by == GroupBy::kStep ? model.steps().size() : model.sites().size(), kNoRow);
+        index_.assign(by == GroupBy::kStep ? model.steps().size() : 2 * model.sites().size(), kNoRow);
     }
 
     void add(const ModelTrack& track) {
         std::size_t track_row = kNoRow;
-        const bool hosts_too = by_ == GroupBy::kName || by_ == GroupBy::kQueue;
         track.spans.for_each([&](int64_t, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
             const Site& site = model_.sites()[site_index];
             const bool device = StreamModel::is_device(track, site);
-            if (!device && !hosts_too) return;
+            if (by_ == GroupBy::kStep && !takes_part(site, device, by_)) return;
             std::size_t& cached = by_ == GroupBy::kQueue  ? track_row
                                   : by_ == GroupBy::kStep ? index_[step]
-                                                          : index_[site_index];
-            if (cached == kNoRow) cached = open_row(track, site, step);
+                                                          : index_[2 * std::size_t{site_index} + (device ? 1 : 0)];
+            if (cached == kNoRow) cached = takes_part(site, device, by_) ? open_row(track, site, step) : kInNoRow;
+            if (cached == kInNoRow) {
+                ungrouped_ += device && !site.container ? 1 : 0;
+                return;
+            }
             OpenRow& row = rows_[cached];
             // An undescribed site of a host thread has the default kind, dispatch; its track knows better.
             const SpanKind kind = track.info.kind == TrackKind::kHostThread ? SpanKind::kHost : site.kind;
@@ -99,6 +120,7 @@ public:
     }
 
     std::vector<OpenRow>& rows() noexcept { return rows_; }
+    [[nodiscard]] uint64_t ungrouped() const noexcept { return ungrouped_; }
 
 private:
     std::size_t open_row(const ModelTrack& track, const Site& site, StepIndex step) {
@@ -110,7 +132,8 @@ private:
             row.name = step == 0 ? "-" : std::to_string(model_.steps()[step].index);
         } else {
             row.name = name_of(site, by_);
-            const auto [found, fresh] = by_name_.try_emplace(row.name, rows_.size());
+            const bool apart = is_by_mark(by_) && !StreamModel::is_device(track, site);
+            const auto [found, fresh] = by_name_[apart ? 1 : 0].try_emplace(row.name, rows_.size());
             if (!fresh) return found->second;
         }
         rows_.push_back(std::move(row));
@@ -121,8 +144,9 @@ private:
     const std::vector<StepUse>& steps_;
     const StepSample& sample_;
     GroupBy by_;
-    std::vector<std::size_t> index_;    // row of a site or step
-    std::unordered_map<std::string, std::size_t> by_name_;
+    uint64_t ungrouped_ = 0;
+    std::vector<std::size_t> index_;    // row of a site on host tracks and on queues, or of a step
+    std::array<std::unordered_map<std::string, std::size_t>, 2> by_name_;    // [1]: host spans, where they stand apart
     std::vector<OpenRow> rows_;
 };
 
@@ -186,7 +210,7 @@ void sort_rows(std::vector<ReportRow>& rows, GroupBy by) {
     std::sort(rows.begin(), rows.end(), [natural](const ReportRow& a, const ReportRow& b) {
         if (natural) return natural_less(a.name, b.name);
         if (a.spans.total_ns != b.spans.total_ns) return a.spans.total_ns > b.spans.total_ns;
-        return a.name < b.name;
+        return a.name != b.name ? a.name < b.name : a.kind < b.kind;
     });
 }
 
@@ -202,8 +226,7 @@ GroupBy default_group(const StreamModel& model) {
     return any_kernel ? GroupBy::kKernel : GroupBy::kName;
 }
 
-std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample,
-                                 GroupBy by) {
+Rows make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample, GroupBy by) {
     Grouping grouping{model, steps, sample, by};
     for (const auto& [id, track] : model.tracks()) grouping.add(track);
     if (by == GroupBy::kStep) grouping.add_steps_without_spans();
@@ -213,7 +236,9 @@ std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<Ste
     uint64_t counted_steps = 0;
     for (const StepUse& step : steps) counted_steps += step.counted ? 1 : 0;
 
-    std::vector<ReportRow> rows;
+    Rows out;
+    out.ungrouped = grouping.ungrouped();
+    std::vector<ReportRow>& rows = out.rows;
     rows.reserve(open.size());
     int64_t total_ns = 0;
     for (OpenRow& row : open) {
@@ -227,7 +252,7 @@ std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<Ste
         row.share = total_ns == 0 ? 0.0 : static_cast<double>(row.spans.total_ns) / static_cast<double>(total_ns);
     }
     sort_rows(rows, by);
-    return rows;
+    return out;
 }
 
 }    // namespace lapwing::detail

@@ -13,10 +13,15 @@ namespace lapwing::detail {
 /// What a report groups by where nobody said: op where ops are named, else kernel, else name.
 [[nodiscard]] GroupBy default_group(const StreamModel& model);
 
-/// The rows, in the order of Report::rows, with shares and per-step figures.
+struct Rows {
+    std::vector<ReportRow> rows;    // in the order of Report::rows
+    uint64_t ungrouped = 0;         // Report::ungrouped
+};
+
+/// The rows, with shares and per-step figures.
 /// Shape:   rows of steps hold every finished step, also those without a span.
 /// Cost:    8 bytes a span; where steps were sampled, up to 16 more.
-[[nodiscard]] std::vector<ReportRow> make_rows(const StreamModel& model, const std::vector<StepUse>& steps,
-                                               const StepSample& sample, GroupBy by);
+[[nodiscard]] Rows make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample,
+                             GroupBy by);
 
 }    // namespace lapwing::detail

@@ -39,7 +39,7 @@ template <class Visit>
 void for_each_interval(const StreamModel& model, const ModelTrack& track, std::vector<StepUse>& steps, Visit&& visit) {
     track.spans.for_each([&](int64_t begin_ns, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
         const Site& site = model.sites()[site_index];
-        if (!StreamModel::is_device(track, site)) return;
+        if (!StreamModel::is_device(track, site) || site.container) return;
         StepUse& use = steps[step];
         ++use.device_spans;
         use.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;

@@ -6,6 +6,7 @@ set(LAPWING_REPORT_GOLDEN ${PROJECT_SOURCE_DIR}/tests/golden/report)
 
 lapwing_test(statistics_test SOURCES statistics_test.cpp LIBRARIES lapwing::views)
 lapwing_test(report_builder_test SOURCES report_builder_test.cpp report_streams.cpp LIBRARIES lapwing::views)
+lapwing_test(report_marks_test SOURCES report_marks_test.cpp report_streams.cpp LIBRARIES lapwing::export)
 lapwing_test(report_model_test SOURCES report_model_test.cpp report_streams.cpp LIBRARIES lapwing::views)
 lapwing_test(report_sampling_test SOURCES report_sampling_test.cpp report_streams.cpp LIBRARIES lapwing::export)
 lapwing_test(report_text_test SOURCES report_text_test.cpp report_streams.cpp LIBRARIES lapwing::export)

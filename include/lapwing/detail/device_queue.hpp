@@ -102,13 +102,12 @@ public:
         bool written = false;
         if (state == kClosed && begin.state == StampState::kReady && end.state == StampState::kReady) [[likely]] {
             const DeviceTimeline::Placed placed =
-                timeline->judge(begin.ticks, end.ticks, slot.has_watermark != 0 ? &slot.watermark : nullptr);
+                timeline->judge(begin.ticks, end.ticks, slot.watermark != 0 ? &slot.watermark : nullptr);
             written = finish(index, slot, placed, record);
         } else {
             written = settle_slowly(index, state, begin, end, record);
         }
-        slot.watermark = newest;
-        slot.has_watermark = has_newest ? 1 : 0;
+        slot.watermark = newest;    // 0 while there is none
         ring.pop(index);
         return written;
     }
@@ -138,8 +137,8 @@ private:
         record->site = slot.site;
         record->step = slot.step;
         record->track = track;
-        record->reserved0 = 0;
-        record->reserved1 = 0;
+        record->reserved = 0;
+        record->tag = slot.tag;
         recorded.add();
         return true;
     }

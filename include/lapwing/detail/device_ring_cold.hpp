@@ -82,12 +82,13 @@ Result<uint32_t> DeviceRing<B>::add_queue(Queue queue, TrackId track) {
 }
 
 template <Backend B>
-DeviceToken DeviceRing<B>::begin_attending(Entry& entry, SiteId site) noexcept {
+DeviceToken DeviceRing<B>::begin_attending(Entry& entry, SiteId site, uint32_t tag) noexcept {
     const detail::MaybeLost stopped = entry.core.attend();
     if (stopped.lost()) return lose(entry, stopped.reason());
-    if ((entry.core.attention.load(std::memory_order_relaxed) & detail::kAttendBracket) == 0) return open(entry, site);
+    if ((entry.core.attention.load(std::memory_order_relaxed) & detail::kAttendBracket) == 0)
+        return open(entry, site, tag);
     const HostNs before = now();
-    const DeviceToken token = open(entry, site);
+    const DeviceToken token = open(entry, site, tag);
     if (token.slot != detail::kNoSlot)
         entry.core.publish_bracket(token.slot - entry.core.first_token, token.generation ^ salt_, before);
     return token;
@@ -102,7 +103,7 @@ void DeviceRing<B>::drop_stopped(Entry& entry, uint32_t index, uint32_t generati
 }
 
 template <Backend B>
-detail::MaybeLost DeviceRing<B>::push_stamp(Entry& entry, detail::SlotState state, SiteId site) noexcept {
+detail::MaybeLost DeviceRing<B>::push_stamp(Entry& entry, detail::SlotState state, SiteId site, uint32_t tag) noexcept {
     detail::DeviceQueue& core = entry.core;
     if (backend_.is_capturing(entry.queue)) [[unlikely]]
         return LossReason::kCapture;
@@ -111,7 +112,7 @@ detail::MaybeLost DeviceRing<B>::push_stamp(Entry& entry, detail::SlotState stat
         return LossReason::kRingFull;
     if (!backend_.mark(entry.queue, core.first_stamp + 2 * found.index + 1)) [[unlikely]]
         return LossReason::kDriverError;
-    core.ring.take(found, state, site, step_.load(std::memory_order_relaxed));
+    core.ring.take(found, state, site, step_.load(std::memory_order_relaxed), tag);
     core.ring.push(found.index);
     return {};
 }
@@ -124,12 +125,12 @@ LapChain DeviceRing<B>::lap_begin(uint32_t queue, Level needed) noexcept {
     if (++core.chain == 0) ++core.chain;    // 0 is the null chain
     const detail::MaybeLost stopped =
         core.attention.load(std::memory_order_relaxed) != 0 ? core.attend() : detail::MaybeLost{};
-    core.chain_broken = stopped.lost() ? stopped : push_stamp(entry, detail::kBoundary, 0);
+    core.chain_broken = stopped.lost() ? stopped : push_stamp(entry, detail::kBoundary, 0, 0);
     return {core.chain};
 }
 
 template <Backend B>
-void DeviceRing<B>::lap(uint32_t queue, LapChain chain, SiteId site, Level needed) noexcept {
+void DeviceRing<B>::lap(uint32_t queue, LapChain chain, SiteId site, Level needed, uint32_t tag) noexcept {
     if (chain.id == 0) return;
     Entry& entry = *queues_[queue];
     detail::DeviceQueue& core = entry.core;
@@ -142,8 +143,8 @@ void DeviceRing<B>::lap(uint32_t queue, LapChain chain, SiteId site, Level neede
     core.begun_without_stamp.add();
     if (chain.id != core.chain || core.chain_broken.lost() || core.attention.load(std::memory_order_relaxed) != 0)
         [[unlikely]]
-        return lap_attending(entry, chain, site);
-    const detail::MaybeLost lost = push_stamp(entry, detail::kLap, site);
+        return lap_attending(entry, chain, site, tag);
+    const detail::MaybeLost lost = push_stamp(entry, detail::kLap, site, tag);
     if (lost.lost()) [[unlikely]] {
         core.lose(lost.reason());
         core.chain_broken = lost;
@@ -151,7 +152,7 @@ void DeviceRing<B>::lap(uint32_t queue, LapChain chain, SiteId site, Level neede
 }
 
 template <Backend B>
-void DeviceRing<B>::lap_attending(Entry& entry, LapChain chain, SiteId site) noexcept {
+void DeviceRing<B>::lap_attending(Entry& entry, LapChain chain, SiteId site, uint32_t tag) noexcept {
     detail::DeviceQueue& core = entry.core;
     if (chain.id != core.chain) return core.lose(LossReason::kStale);
     detail::MaybeLost lost = core.attention.load(std::memory_order_relaxed) != 0 ? core.attend() : detail::MaybeLost{};
@@ -160,7 +161,7 @@ void DeviceRing<B>::lap_attending(Entry& entry, LapChain chain, SiteId site) noe
         const bool bracket =
             !broken.lost() && (core.attention.load(std::memory_order_relaxed) & detail::kAttendBracket) != 0;
         const HostNs before = bracket ? now() : HostNs{};
-        lost = push_stamp(entry, broken.lost() ? detail::kBoundary : detail::kLap, site);
+        lost = push_stamp(entry, broken.lost() ? detail::kBoundary : detail::kLap, site, tag);
         if (!lost.lost()) {
             core.chain_broken = {};
             if (broken.lost()) core.lose(broken.reason());

@@ -30,9 +30,9 @@ struct Slot {
     uint64_t word;
     Plain<SiteId> site;
     Plain<uint32_t> step;
-    uint64_t watermark;          ///< harvester: newest tick seen on the queue when the slot was freed
+    uint64_t watermark;          ///< harvester: newest tick seen on the queue when the slot was freed; 0 = none
     Plain<uint32_t> opened_s;    ///< producer: coarse host time of begin
-    uint32_t has_watermark;
+    Plain<uint32_t> tag;
 };
 static_assert(sizeof(Slot) == 32);
 
@@ -105,9 +105,10 @@ public:
     }
 
     /// Moves a free slot on to `state`. Returns its generation.
-    uint32_t take(const FreeSlot& found, SlotState state, SiteId site, uint32_t step) noexcept {
+    uint32_t take(const FreeSlot& found, SlotState state, SiteId site, uint32_t step, uint32_t tag) noexcept {
         Slot& slot = slots_[found.index];
         slot.site = site;
+        slot.tag = tag;
         slot.step = step;
         slot.opened_s = coarse_s_.load(std::memory_order_relaxed);
         word(found.index).store(found.word | state, std::memory_order_relaxed);

@@ -73,6 +73,11 @@ private:
         out.warmup = index % 9 == 0;
         out.validity = index % 8 == 0 ? Validity::kEstimated : Validity::kMeasured;
         if (index % 8 == 0) out.note = "from its submit";
+        if (index % 3 == 0) out.category = "Category_" + std::to_string(index % 4);
+        if (index % 4 == 1) out.family = kHostile[index % kHostile.size()];
+        if (index % 5 == 2) out.phase = index % 2 == 0 ? "prefill" : "decode";
+        if (index % 11 == 3) out.lane = "admit";
+        out.container = index % 7 == 3;
         return out;
     }
 
