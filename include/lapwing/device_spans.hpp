@@ -36,7 +36,8 @@ struct DeviceSpanCollectorOptions {
 ///          before its first span. SpanRecord::tag is passed on. The ring outlives the collector, which is the only one
 ///          that harvests it.
 /// Errors:  the sink's first error is returned by every later call; the batch it refused is lost as `abandoned`.
-/// Cost:    cold: never waits; the ring's harvest, the sink, and a few ns a span.
+/// Cost:    cold: never waits; the ring's harvest, the sink, and a few ns a span. Once a second also the driver's pair
+///          of clocks, which takes some drivers milliseconds.
 /// Threads: one at a time; the ring's hot side goes on meanwhile.
 template <Backend B>
 class DeviceSpanCollector {
@@ -121,11 +122,15 @@ private:
         return out;
     }
 
+    // Where the driver offers no pair of clocks, brackets around the spans align it all the same.
+    void calibrate() { (void)ring_.calibrate(); }
+
     void announce() {
         if (announced_ == tracks_.size()) return;
         if (announced_ == 0) {
             begun_ns_ = told_ns_ = host_now().value;
             if (options_.whole_recording) keep(sink_.process(this_process()));
+            calibrate();
             keep(sink_.device(described()));
         }
         for (; announced_ < tracks_.size(); ++announced_) keep(sink_.track(tracks_[announced_]));
@@ -141,6 +146,7 @@ private:
     void tell(int64_t now_ns, bool final) {
         announce();
         told_ns_ = now_ns;
+        if (!final) calibrate();
         keep(sink_.device(described()));
         RecordingStats stats;
         add_to(stats);

@@ -27,10 +27,10 @@ struct ClockInfo {
 /// A device whose spans are in the stream. Numbered from 1.
 struct DeviceInfo {
     uint32_t id = 0;
-    std::string api;    ///< "vulkan", "sim", ...
-    std::string name;
-    std::string driver;    ///< name and version as the driver states them
-    ClockInfo clock;
+    std::string api{};    ///< "vulkan", "sim", ...
+    std::string name{};
+    std::string driver{};    ///< name and version as the driver states them
+    ClockInfo clock{};
 };
 
 /// Where the stream comes from.
@@ -79,7 +79,7 @@ struct RecordingStats {
     uint64_t stamps = 0;                ///< device timestamps written for us
     uint64_t result_reads = 0;          ///< calls made to read results
     uint64_t own_submits = 0;           ///< submits we added
-    uint64_t hook_ns = 0;               ///< host time spent in Lapwing on the program's threads, without start_ns
+    std::optional<int64_t> hook_ns;     ///< host time spent in Lapwing on the program's threads; absent = not metered
     std::optional<int64_t> start_ns;    ///< spent in Lapwing while instances and devices were created; absent = unknown
     uint64_t faults = 0;                ///< faults of ours that let the call through untouched
     int64_t window_begin_ns = 0;        ///< host time of the first thing recorded

@@ -134,7 +134,9 @@ std::optional<LabelledLine> top_line(const Report& report) {
         if (i != 0) text += ", ";
         text += fmt::format("{} {} %", short_names[i], percent_cell(report.rows[i].share));
     }
-    return LabelledLine{fmt::format("Top {}s:", to_text(report.by)), text};
+    const std::string what = to_text(report.by);
+    const std::string many = what.back() == 'y' ? what.substr(0, what.size() - 1) + "ies" : what + "s";
+    return LabelledLine{fmt::format("Top {}:", many), text};
 }
 
 std::string clock_text(const ClockInfo& clock) {
@@ -179,8 +181,9 @@ std::string cost_text(const Report& report) {
     const RecordingStats& stats = report.stats;
     const std::optional<double> per_span = host_ns_per_span(report);
     const std::optional<double> share = own_wall_share(report);
-    std::string out = per_span ? fmt::format("{} of host time a span", duration_text(*per_span))
-                               : fmt::format("{} of host time", duration_text(static_cast<int64_t>(stats.hook_ns)));
+    std::string out = per_span        ? fmt::format("{} of host time a span", duration_text(*per_span))
+                      : stats.hook_ns ? fmt::format("{} of host time", duration_text(*stats.hook_ns))
+                                      : "host time not metered";
     if (report.steps.count != 0 && stats.left_out == 0)
         out += fmt::format(", {} stamps a step",
                            ratio_text(static_cast<double>(stats.stamps) / static_cast<double>(report.steps.count)));

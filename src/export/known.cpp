@@ -32,16 +32,16 @@ std::optional<int64_t> known_idle_ns(const Report& report) {
 std::optional<double> host_ns_per_span(const Report& report) {
     // The cost is that of the whole recording, older parts that were dropped included.
     const uint64_t spans = report.spans + report.stats.left_out;
-    if (!report.has_stats || spans == 0) return std::nullopt;
-    return static_cast<double>(report.stats.hook_ns) / static_cast<double>(spans);
+    if (!report.has_stats || !report.stats.hook_ns || spans == 0) return std::nullopt;
+    return static_cast<double>(*report.stats.hook_ns) / static_cast<double>(spans);
 }
 
 std::optional<double> own_wall_share(const Report& report) {
-    if (!report.has_stats) return std::nullopt;
+    if (!report.has_stats || !report.stats.hook_ns) return std::nullopt;
     const RecordingStats& stats = report.stats;
     const int64_t window_ns = stats.left_out == 0 ? report.window_ns : stats.window_end_ns - stats.window_begin_ns;
     if (window_ns <= 0) return std::nullopt;
-    return static_cast<double>(stats.hook_ns) / static_cast<double>(window_ns);
+    return static_cast<double>(*stats.hook_ns) / static_cast<double>(window_ns);
 }
 
 std::optional<int64_t> known_gpu_ns(const StepFigures& step) {

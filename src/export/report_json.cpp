@@ -194,7 +194,7 @@ std::string to_json(const Report& report, std::size_t top) {
     out["own_cost"] = Json{{"host_ns_per_span", or_null(detail::host_ns_per_span(report))},
                            {"stamps", stats ? Json(report.stats.stamps) : Json(nullptr)},
                            {"wall_share", or_null(detail::own_wall_share(report))},
-                           {"host_ns", stats ? Json(report.stats.hook_ns) : Json(nullptr)},
+                           {"host_ns", or_null(report.stats.hook_ns)},
                            {"start_ns", or_null(report.stats.start_ns)},
                            {"result_reads", stats ? Json(report.stats.result_reads) : Json(nullptr)},
                            {"own_submits", stats ? Json(report.stats.own_submits) : Json(nullptr)},

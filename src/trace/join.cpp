@@ -15,7 +15,7 @@ void add(RecordingStats& sum, const RecordingStats& one) {
     sum.stamps += one.stamps;
     sum.result_reads += one.result_reads;
     sum.own_submits += one.own_submits;
-    sum.hook_ns += one.hook_ns;
+    if (one.hook_ns) sum.hook_ns = sum.hook_ns.value_or(0) + *one.hook_ns;
     if (one.start_ns) sum.start_ns = sum.start_ns.value_or(0) + *one.start_ns;
     sum.faults += one.faults;
     sum.window_begin_ns = std::min(sum.window_begin_ns, one.window_begin_ns);

@@ -19,9 +19,7 @@ Site brick(const std::string& op, const std::string& category) {
 struct DeviceSpans : SimRing {
     void begin(const DeviceRingOptions& options = {}) { start({}, options, 0); }
     using Collector = DeviceSpanCollector<SimBackend>;
-    [[nodiscard]] static DeviceInfo device() {
-        return {.id = 3, .api = "sim", .name = "sim", .driver = "", .clock = {}};
-    }
+    [[nodiscard]] static DeviceInfo device() { return {.id = 3, .api = "sim", .name = "sim"}; }
     // Begins and ends a span whose record carries `tag`.
     void tagged(uint32_t queue, SiteId site, uint32_t tag) {
         const DeviceToken token = ring->begin(queue, site, Level::kKernel, tag);

@@ -172,7 +172,7 @@ void feed_decode(SpanSink& sink, uint32_t layers, uint32_t steps) {
     stats.begun = stats.recorded + 3;
     stats.lost[LossReason::kAbandoned] = 3;
     stats.stamps = 2 * stats.begun;
-    stats.hook_ns = stats.begun * 310;
+    stats.hook_ns = static_cast<int64_t>(stats.begun) * 310;
     stats.result_reads = steps;
     stats.window_end_ns = now + 2'000'000;
     stats.final = true;

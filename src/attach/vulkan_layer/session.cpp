@@ -159,7 +159,7 @@ RecordingStats Session::stats(bool final) const {
     stats.lost = counters_.lost.snapshot();
     stats.stamps = Counters::read(counters_.stamps);
     stats.result_reads = Counters::read(counters_.result_reads);
-    stats.hook_ns = Counters::read(counters_.hook_ns);
+    stats.hook_ns = static_cast<int64_t>(Counters::read(counters_.hook_ns));
     stats.start_ns = static_cast<int64_t>(Counters::read(g_start_ns));
     stats.faults = Counters::read(counters_.faults);
     stats.window_begin_ns = opened_ns_;
