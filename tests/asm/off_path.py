@@ -22,6 +22,7 @@ EXPECTED = {
     "_Z9two_spansj": (2, 0),
     "_Z16span_around_callj": (1, 1),
     "_Z3lapRN7lapwing8BasicLapINS_6detail8HostTickEEEj": (1, 0),
+    "_Z10hub_tokensRN7lapwing9TelemetryE": (1, 0),
 }
 MAX_STEPS = 500
 

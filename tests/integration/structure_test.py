@@ -15,10 +15,11 @@ ARROWS = {
     "core": [],
     "backends": ["core"],
     "views": ["core"],
+    "telemetry": ["core", "views"],
     "trace": ["core"],
-    "export": ["core", "views", "trace"],
+    "export": ["core", "views", "telemetry", "trace"],
     "attach": ["core", "backends", "trace"],
-    "cli": ["core", "backends", "views", "trace", "export", "attach"],
+    "cli": ["core", "backends", "views", "telemetry", "trace", "export", "attach"],
 }
 NAMELESS = re.compile(r"(^|[_.-])(utils?|common|misc|helpers?)([_.-]|$)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
