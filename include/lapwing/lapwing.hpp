@@ -45,6 +45,7 @@
 #include "lapwing/step_rule.hpp"
 #include "lapwing/telemetry.hpp"
 #include "lapwing/telemetry_config.hpp"
+#include "lapwing/telemetry_export.hpp"
 #include "lapwing/telemetry_figures.hpp"
 #include "lapwing/telemetry_stream.hpp"
 #include "lapwing/this_process.hpp"

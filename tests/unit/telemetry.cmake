@@ -13,3 +13,11 @@ target_link_libraries(fake_nvtx PRIVATE lapwing_settings)
 lapwing_test(telemetry_nvtx_test SOURCES telemetry_nvtx_test.cpp LIBRARIES lapwing::telemetry lapwing::backend_sim)
 target_compile_definitions(telemetry_nvtx_test PRIVATE "LAPWING_FAKE_NVTX=\"$<TARGET_FILE:fake_nvtx>\"")
 add_dependencies(telemetry_nvtx_test fake_nvtx)
+
+add_executable(telemetry_dump telemetry_dump.cpp)
+target_link_libraries(telemetry_dump PRIVATE lapwing_settings lapwing::export)
+if(Python3_FOUND)
+  add_test(NAME TelemetryExport.IsReadByOthers
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/telemetry_export_check.py $<TARGET_FILE:telemetry_dump>)
+  set_tests_properties(TelemetryExport.IsReadByOthers PROPERTIES TIMEOUT 60)
+endif()
