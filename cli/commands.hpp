@@ -27,6 +27,7 @@ int fail(int code, const std::string& message);
 /// Adds one subcommand to `app`. When the command line names it, its callback does the work and sets `exit_code`.
 /// Shape:   `exit_code` outlives the parse.
 void add_report_command(CLI::App& app, int& exit_code);
+void add_graph_command(CLI::App& app, int& exit_code);
 void add_devices_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
 

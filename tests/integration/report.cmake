@@ -7,3 +7,8 @@ if(TARGET lapwing_cli)
   lapwing_python_tests(report_command_test
     ENVIRONMENT LAPWING=$<TARGET_FILE:lapwing_cli> WRITE_RECORDING=$<TARGET_FILE:write_recording>)
 endif()
+if(TARGET lapwing_cli)
+  lapwing_python_tests(graph_command_test
+    ENVIRONMENT LAPWING=$<TARGET_FILE:lapwing_cli> WRITE_RECORDING=$<TARGET_FILE:write_recording>
+                LAPWING_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+endif()
