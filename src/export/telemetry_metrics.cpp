@@ -157,6 +157,11 @@ void add_kernels(Metrics& m, const TelemetrySnapshot& s) {
     each([&](const KernelRow& row, const Labels& name) {
         if (row.scaled) m.at(row.scaled->total_ns / 1e9, name);
     });
+    m.gauge("gpu_kernel_estimate_error_seconds", "gpu.kernel.estimate_error",
+            "Half of the 95 % interval of the estimated device time, by kernel.", MetricUnit::kSeconds);
+    each([&](const KernelRow& row, const Labels& name) {
+        if (row.scaled && row.scaled->error_ns) m.at(*row.scaled->error_ns / 1e9, name);
+    });
     m.gauge("gpu_kernel_quantile_seconds", "gpu.kernel.quantile", "Quantiles of the timed launches, by kernel.",
             MetricUnit::kSeconds);
     each([&](const KernelRow& row, const Labels& name) {

@@ -51,6 +51,9 @@ void device_work(Telemetry& hub) {
     span(sink, 4, 700, 2);
     for (int i = 0; i < 10; ++i) hub.kernels().launched(hub.kernels().kernel("", "gemm"));
     hub.kernels().record_handle(0x1f40, 900);
+    const KernelId rope = hub.kernels().kernel("", "rope");
+    for (int i = 0; i < 6; ++i) hub.kernels().launched(rope);
+    for (const int64_t ns : {100, 200, 300}) hub.kernels().record(rope, ns);
 }
 
 void host_work(Telemetry& hub) {

@@ -143,6 +143,9 @@ class Prometheus(unittest.TestCase):
         self.assertEqual(read.get("lapwing_gpu_kernel_launches_total", kernel="gemm"), 10)
         self.assertEqual(read.get("lapwing_gpu_kernel_estimated_seconds", kernel="gemm"), 0.000015)
         self.assertEqual(read.get("lapwing_gpu_kernel_samples_total", kernel="fn@1f40"), 1)
+        self.assertAlmostEqual(read.get("lapwing_gpu_kernel_estimated_seconds", kernel="rope"), 1.2e-6, 12)
+        self.assertAlmostEqual(read.get("lapwing_gpu_kernel_estimate_error_seconds", kernel="rope"),
+                               4.303 * 6 * math.sqrt(0.5 * 100 ** 2 / 3) / 1e9, 12)
         self.assertEqual(read.get("lapwing_blocking_copy_bytes_total", direction="device_to_host"), 4096)
         self.assertEqual(read.get("lapwing_telemetry_refused_total", what="duration"), 1)
 
