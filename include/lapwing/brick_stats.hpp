@@ -78,7 +78,6 @@ public:
     BrickClock clock = BrickClock::kHost;
     BrickBottleneck bottleneck = BrickBottleneck::kUnknown;
 
-    uint64_t count = 0;
     uint64_t total_ns = 0;
     uint64_t min_ns = ~uint64_t{0};    ///< all ones while there is no sample
     uint64_t max_ns = 0;
@@ -89,7 +88,7 @@ public:
     uint64_t cycle_samples = 0;            ///< samples that said their cycles
     uint64_t min_cycles = ~uint64_t{0};    ///< all ones while no sample said its cycles
     uint64_t max_cycles = 0;
-    std::array<uint64_t, kSyncModeCount> by_mode{};    ///< samples by the SyncMode that made them
+    std::array<uint64_t, kSyncModeCount> by_mode{};    ///< samples by the SyncMode that made them; count() is their sum
 
     uint64_t child_ns = 0;    ///< time of bricks that ran inside this one, warm-up included
 
@@ -118,6 +117,8 @@ public:
     /// Adds what `other` holds, as if its samples had come here; name and category stay.
     void merge(const BrickStats& other) noexcept;
 
+    /// Samples, without what is kept apart.
+    [[nodiscard]] uint64_t count() const noexcept { return by_mode[0] + by_mode[1] + by_mode[2] + by_mode[3]; }
     [[nodiscard]] double avg_us() const noexcept;
     [[nodiscard]] double min_us() const noexcept;
     [[nodiscard]] double max_us() const noexcept;
@@ -144,17 +145,19 @@ public:
     /// The mode of all samples; absent where they were made by several, or there are none.
     [[nodiscard]] std::optional<SyncMode> mode() const noexcept;
 
-    /// The bare sums of a judged sample (0 < elements, ns <= kMaxBrickNs). Cost: hot, no branch but for min and max.
-    /// Returns: false where a sum overflowed; then nothing but that sum is wrong, which is counted as kOverflow.
-    [[gnu::always_inline]] bool add_judged(uint64_t ns, uint64_t elements, SyncMode mode) noexcept {
-        ++count;
+    /// The bare sums of a judged sample: elements > 0, ns <= kMaxBrickNs, no sum overflows.
+    /// Cost:    hot.
+    [[gnu::always_inline]] void add_judged(uint64_t ns, uint64_t elements, SyncMode mode) noexcept {
         ++by_mode[static_cast<std::size_t>(mode)];
-        min_ns = std::min(min_ns, ns);
-        max_ns = std::max(max_ns, ns);
+        // Branches: they are hardly ever taken, and spare two stores.
+        if (ns < min_ns) [[unlikely]]
+            min_ns = ns;
+        if (ns > max_ns) [[unlikely]]
+            max_ns = ns;
         squares_ += static_cast<Wide>(ns) * ns;
         histogram.record(ns);
-        const bool ns_over = __builtin_add_overflow(total_ns, ns, &total_ns);
-        return !__builtin_add_overflow(total_elements, elements, &total_elements) && !ns_over;
+        total_ns += ns;
+        total_elements += elements;
     }
 
 private:

@@ -4,13 +4,18 @@
 // IWYU pragma: begin_exports
 #include "lapwing/alignment.hpp"
 #include "lapwing/arming.hpp"
+#include "lapwing/async_task.hpp"    // IWYU pragma: export
 #include "lapwing/backend.hpp"
-#include "lapwing/brick_id.hpp"
-#include "lapwing/brick_stats.hpp"
+#include "lapwing/brick_id.hpp"          // IWYU pragma: export
+#include "lapwing/brick_profiler.hpp"    // IWYU pragma: export
+#include "lapwing/brick_snapshot.hpp"    // IWYU pragma: export
+#include "lapwing/brick_stats.hpp"       // IWYU pragma: export
 #include "lapwing/budget.hpp"
+#include "lapwing/cached_clock.hpp"    // IWYU pragma: export
 #include "lapwing/chrome.hpp"
 #include "lapwing/clock.hpp"
 #include "lapwing/cpu_backend.hpp"
+#include "lapwing/device_bricks.hpp"    // IWYU pragma: export
 #include "lapwing/device_ring.hpp"
 #include "lapwing/device_spans.hpp"
 #include "lapwing/divergence.hpp"
@@ -32,6 +37,7 @@
 #include "lapwing/metrics.hpp"
 #include "lapwing/name.hpp"
 #include "lapwing/own_cost.hpp"
+#include "lapwing/page_faults.hpp"    // IWYU pragma: export
 #include "lapwing/perfetto.hpp"
 #include "lapwing/process_sites.hpp"
 #include "lapwing/profile_checks.hpp"
@@ -56,5 +62,6 @@
 #include "lapwing/telemetry_figures.hpp"
 #include "lapwing/telemetry_stream.hpp"
 #include "lapwing/this_process.hpp"
+#include "lapwing/tile_stats.hpp"    // IWYU pragma: export
 #include "lapwing/units.hpp"
 // IWYU pragma: end_exports

@@ -90,7 +90,6 @@ void BrickStats::add_warmup(uint64_t ns) noexcept {
 }
 
 void BrickStats::merge(const BrickStats& other) noexcept {
-    count += other.count;
     total_ns += other.total_ns;
     min_ns = std::min(min_ns, other.min_ns);
     max_ns = std::max(max_ns, other.max_ns);
@@ -109,15 +108,15 @@ void BrickStats::merge(const BrickStats& other) noexcept {
     until_sync_count += other.until_sync_count;
     until_sync_ns += other.until_sync_ns;
     squares_ += other.squares_;
-    if (other.count != 0) histogram.merge(other.histogram);
+    if (other.count() != 0) histogram.merge(other.histogram);
     if (bottleneck == BrickBottleneck::kUnknown) bottleneck = other.bottleneck;
 }
 
 double BrickStats::avg_us() const noexcept {
-    return ratio(static_cast<double>(total_ns), static_cast<double>(count)) / 1000;
+    return ratio(static_cast<double>(total_ns), static_cast<double>(count())) / 1000;
 }
 double BrickStats::min_us() const noexcept {
-    return count == 0 ? 0 : static_cast<double>(min_ns) / 1000;
+    return count() == 0 ? 0 : static_cast<double>(min_ns) / 1000;
 }
 double BrickStats::max_us() const noexcept {
     return static_cast<double>(max_ns) / 1000;
@@ -135,7 +134,7 @@ double BrickStats::cycles_per_element() const noexcept {
     return ratio(static_cast<double>(total_cycles), static_cast<double>(total_elements));
 }
 double BrickStats::avg_cycles() const noexcept {
-    return ratio(static_cast<double>(total_cycles), static_cast<double>(count));
+    return ratio(static_cast<double>(total_cycles), static_cast<double>(count()));
 }
 double BrickStats::estimated_ipc() const noexcept {
     return ratio(static_cast<double>(total_elements), static_cast<double>(total_cycles));
@@ -151,30 +150,30 @@ const char* BrickStats::diagnose_from_cycles() const noexcept {
 
 std::optional<uint64_t> BrickStats::quantile_ns(double q) const noexcept {
     const std::optional<uint64_t> middle = histogram.quantile(q);
-    if (!middle || count == 0) return std::nullopt;
+    if (!middle || count() == 0) return std::nullopt;
     return std::clamp(*middle, min_ns, max_ns);
 }
 
 std::optional<double> BrickStats::variance_ns2() const noexcept {
-    if (count < 2) return std::nullopt;
+    if (count() < 2) return std::nullopt;
     // Distances from the whole part q of the mean: sum (x - q)^2 = squares - 2 q sum + n q^2. It is small and not
     // negative, so that what overflows in between does not matter.
-    const uint64_t q = total_ns / count;
-    const uint64_t rest = total_ns % count;
-    const Wide around_q = squares_ - 2 * static_cast<Wide>(q) * total_ns + static_cast<Wide>(q) * q * count;
-    const auto n = static_cast<double>(count);
+    const uint64_t q = total_ns / count();
+    const uint64_t rest = total_ns % count();
+    const Wide around_q = squares_ - 2 * static_cast<Wide>(q) * total_ns + static_cast<Wide>(q) * q * count();
+    const auto n = static_cast<double>(count());
     const double off = static_cast<double>(rest) * (static_cast<double>(rest) / n);
     return std::max(0.0, (static_cast<double>(around_q) - off) / (n - 1));
 }
 
 std::optional<double> BrickStats::ci95_half_width_ns() const noexcept {
-    if (count < 3) return std::nullopt;
-    return student_t_975(count - 1) * std::sqrt(*variance_ns2() / static_cast<double>(count));
+    if (count() < 3) return std::nullopt;
+    return student_t_975(count() - 1) * std::sqrt(*variance_ns2() / static_cast<double>(count()));
 }
 
 std::optional<SyncMode> BrickStats::mode() const noexcept {
     for (std::size_t mode = 0; mode < kSyncModeCount; ++mode)
-        if (count != 0 && by_mode[mode] == count) return static_cast<SyncMode>(mode);
+        if (count() != 0 && by_mode[mode] == count()) return static_cast<SyncMode>(mode);
     return std::nullopt;
 }
 

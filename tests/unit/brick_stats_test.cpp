@@ -91,7 +91,7 @@ TEST(BrickStats, BytesAddUpToTheKnownAnswers) {
     BrickStats stats;
     EXPECT_EQ(stats.add_sample_with_bytes(1000, 10, 100, 25), BrickFault::kNone);
     EXPECT_EQ(stats.add_sample_with_bytes(500, 5, 50, 20), BrickFault::kNone);
-    EXPECT_EQ(stats.count, 2u);
+    EXPECT_EQ(stats.count(), 2u);
     EXPECT_EQ(stats.total_ns, 1500u);
     EXPECT_EQ(stats.total_elements, 15u);
     EXPECT_EQ(stats.total_bytes, 150u);
@@ -136,7 +136,7 @@ TEST(BrickStats, SamplesThatCannotBeRightChangeNothing) {
     EXPECT_EQ(stats.add_sample(5, std::numeric_limits<uint64_t>::max()), BrickFault::kOverflow);
     EXPECT_EQ(stats.add_sample_with_bytes(5, 1, 1, 0), BrickFault::kNone);
     EXPECT_EQ(stats.add_sample_with_bytes(5, 1, std::numeric_limits<uint64_t>::max(), 0), BrickFault::kOverflow);
-    EXPECT_EQ(stats.count, 2u);
+    EXPECT_EQ(stats.count(), 2u);
     EXPECT_EQ(stats.total_ns, 10u);
     EXPECT_EQ(stats.total_elements, 8u);
     EXPECT_EQ(stats.total_bytes, 1u);
