@@ -24,6 +24,7 @@ enum class Errc : uint8_t {
     kDriver,             ///< a driver call failed; `driver_code` holds its own code
     kDeviceLost,         ///< the device is gone; nothing more will be measured on it
     kExhausted,          ///< a documented limit of Lapwing was reached
+    kPending,            ///< the device has not got there yet; ask again later
 };
 
 /// A sentence for a user that says what the code means.

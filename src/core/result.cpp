@@ -24,6 +24,8 @@ const char* describe(Errc code) noexcept {
             return "the device is lost; nothing more can be measured on it";
         case Errc::kExhausted:
             return "a limit of Lapwing was reached";
+        case Errc::kPending:
+            return "the device has not got there yet";
     }
     return "unknown error";
 }

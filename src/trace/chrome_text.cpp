@@ -27,6 +27,9 @@ std::string args_of(const Site& site, std::string_view shown) {
     std::string out;
     if (!site.op.empty() && site.op != shown) append_member(out, "op", json_string(site.op));
     if (!site.kernel.empty() && site.kernel != shown) append_member(out, "kernel", json_string(site.kernel));
+    if (!site.family.empty()) append_member(out, "family", json_string(site.family));
+    if (!site.phase.empty()) append_member(out, "phase", json_string(site.phase));
+    if (!site.lane.empty()) append_member(out, "lane", json_string(site.lane));
     if (site.layer >= 0) append_member(out, "layer", std::to_string(site.layer));
     if (site.grid != std::array<uint32_t, 3>{}) {
         std::string grid;
@@ -70,7 +73,7 @@ SiteText site_text(const Site& site) {
     const std::string_view shown = display_name(site);
     SiteText out;
     append_member(out.head, "name", json_string(shown));
-    append_member(out.head, "cat", json_string(to_text(site.kind)));
+    append_member(out.head, "cat", json_string(site.category.empty() ? to_text(site.kind) : site.category));
     out.args = args_of(site, shown);
     return out;
 }
