@@ -23,6 +23,7 @@
 #include "lapwing/execution_graph.hpp"      // IWYU pragma: export
 #include "lapwing/families.hpp"             // IWYU pragma: export
 #include "lapwing/fingerprint.hpp"          // IWYU pragma: export
+#include "lapwing/global_trace.hpp"         // IWYU pragma: export
 #include "lapwing/graph_analysis.hpp"       // IWYU pragma: export
 #include "lapwing/graph_builder.hpp"        // IWYU pragma: export
 #include "lapwing/graph_export.hpp"         // IWYU pragma: export
@@ -45,6 +46,7 @@
 #include "lapwing/probe_trace.hpp"          // IWYU pragma: export
 #include "lapwing/process_sites.hpp"        // IWYU pragma: export
 #include "lapwing/profile_checks.hpp"       // IWYU pragma: export
+#include "lapwing/profile_events.hpp"       // IWYU pragma: export
 #include "lapwing/range_hooks.hpp"          // IWYU pragma: export
 #include "lapwing/record.hpp"               // IWYU pragma: export
 #include "lapwing/recorder.hpp"             // IWYU pragma: export
@@ -59,6 +61,7 @@
 #include "lapwing/span_tee.hpp"             // IWYU pragma: export
 #include "lapwing/stamp.hpp"                // IWYU pragma: export
 #include "lapwing/statistics.hpp"           // IWYU pragma: export
+#include "lapwing/statistics_json.hpp"      // IWYU pragma: export
 #include "lapwing/step_rule.hpp"            // IWYU pragma: export
 #include "lapwing/telemetry.hpp"            // IWYU pragma: export
 #include "lapwing/telemetry_config.hpp"     // IWYU pragma: export
