@@ -22,19 +22,12 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) noexcept {
     labels_.clear();
 }
 
-bool CommandBuffer::before_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept {
-    if (recording_ == nullptr) return false;
+bool CommandBuffer::before_armed_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept {
     if (kind == SpanKind::kDispatch) ++recording_->dispatches;
-    if (!armed_) {
-        if (kind == SpanKind::kDispatch) ++recording_->untimed;
-        note_untimed(kind);
-        return false;
-    }
     // Queries may not be reset inside a render pass, and work commands in one are not ours to time.
     const std::optional<LossReason> refused = inside_render_pass_ ? LossReason::kUnsupported : family_.no_stamps;
     if (refused) {
-        ++recording_->unstamped[*refused];
-        note_untimed(kind);
+        lose_command(kind, *refused);
         return false;
     }
     try {
@@ -46,9 +39,13 @@ bool CommandBuffer::before_command(SpanKind kind, const std::array<uint32_t, 3>&
         device_.count_fault();
     }
     chained_ = false;
-    ++recording_->unstamped[LossReason::kRingFull];
-    note_untimed(kind);
+    lose_command(kind, LossReason::kRingFull);
     return false;
+}
+
+void CommandBuffer::lose_command(SpanKind kind, LossReason reason) noexcept {
+    ++recording_->unstamped[reason];
+    if (kind == SpanKind::kDispatch && pipeline_ != nullptr && !pipeline_noted_) note_untimed();
 }
 
 // Makes sure that the newest chunk has room for the stamp behind the next command, and that its last stamp stands
@@ -107,8 +104,9 @@ void CommandBuffer::stamp(uint32_t query) noexcept {
     recording_->copied |= !recording_->one_time;
 }
 
-void CommandBuffer::note_untimed(SpanKind kind) noexcept {
-    if (kind != SpanKind::kDispatch || pipeline_ == nullptr) return;
+// Once a bind.
+void CommandBuffer::note_untimed() noexcept {
+    pipeline_noted_ = true;
     if (pipeline_->executed.load(std::memory_order_relaxed)) return;
     std::vector<PipelineInfo*>& used = recording_->untimed_pipelines;
     if (std::find(used.begin(), used.end(), pipeline_) != used.end()) return;
@@ -120,6 +118,7 @@ void CommandBuffer::note_untimed(SpanKind kind) noexcept {
 }
 
 void CommandBuffer::bind_compute_pipeline(VkPipeline pipeline) noexcept {
+    pipeline_noted_ = false;
     if (!armed_ && !device_.pipelines().any_cold()) {
         pipeline_ = nullptr;
         return;

@@ -34,7 +34,20 @@ public:
 
     /// Before a command that is work. True: after_command() must follow the command.
     /// Cost:    hot: unarmed one branch more than nothing; armed at most one reset and one stamp in the buffer.
-    [[nodiscard]] bool before_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept;
+    [[nodiscard]] bool before_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept {
+        return !count_untimed(kind) && before_armed_command(kind, grid);
+    }
+    /// Where commands are only counted: counts one. False: it is to be timed, by before_command().
+    [[nodiscard]] bool count_untimed(SpanKind kind) noexcept {
+        if (armed_) return false;
+        if (recording_ == nullptr) return true;
+        if (kind == SpanKind::kDispatch) {
+            ++recording_->dispatches;
+            ++recording_->untimed;
+            if (pipeline_ != nullptr && !pipeline_noted_) note_untimed();
+        }
+        return true;
+    }
     /// Queues the stamp that closes the command and opens the next one.
     void after_command() noexcept;
 
@@ -55,7 +68,9 @@ public:
     [[nodiscard]] const std::shared_ptr<Recording>& recording() const noexcept { return recording_; }
 
 private:
-    void note_untimed(SpanKind kind) noexcept;
+    [[nodiscard]] bool before_armed_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept;
+    void lose_command(SpanKind kind, LossReason reason) noexcept;
+    void note_untimed() noexcept;
     void begin_step(bool armed) noexcept;
     void append_op(SpanKind kind, const std::array<uint32_t, 3>& grid);
     [[nodiscard]] bool open_boundary();
@@ -70,6 +85,7 @@ private:
     std::shared_ptr<Recording> recording_;
     LabelStack labels_;
     PipelineInfo* pipeline_ = nullptr;
+    bool pipeline_noted_ = false;    // as used without stamps
     bool armed_ = false;
     bool inside_render_pass_ = false;
     enum class Pass : uint8_t {

@@ -15,18 +15,25 @@ CommandBuffer* followed(VkCommandBuffer handle) noexcept {
 }
 
 template <class Call>
+[[gnu::noinline]] void time_armed_command(CommandBuffer& buffer, SpanKind kind, const Grid& grid, bool measure_cost,
+                                          Call& call) noexcept {
+    std::optional<CostMeter> cost;
+    if (measure_cost) cost.emplace(buffer.device().counters(), CostMeter::Sampled{});
+    const bool timed = buffer.before_command(kind, grid);
+    if (cost) cost->pause();
+    call(buffer.device().vk);
+    if (cost) cost->resume();
+    if (timed) buffer.after_command();
+}
+
+// Most commands of a sampled run are counted and nothing else: that path alone is inlined.
+template <class Call>
 void time_command(VkCommandBuffer handle, SpanKind kind, const Grid& grid, Call&& call) noexcept {
     CommandBuffer* const buffer = followed(handle);
-    if (buffer == nullptr) {
-        call(registry().device_of(handle).vk);
-        return;
-    }
-    CostMeter cost(buffer->device().counters(), CostMeter::Sampled{});
-    const bool timed = buffer->before_command(kind, grid);
-    cost.pause();
-    call(buffer->device().vk);
-    cost.resume();
-    if (timed) buffer->after_command();
+    if (buffer == nullptr) return call(registry().device_of(handle).vk);
+    const bool measure_cost = CostMeter::is_due();
+    if (!measure_cost && buffer->count_untimed(kind)) return call(buffer->device().vk);
+    time_armed_command(*buffer, kind, grid, measure_cost, call);
 }
 
 VKAPI_ATTR void VKAPI_CALL CmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z) {

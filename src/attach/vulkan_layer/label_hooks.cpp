@@ -12,7 +12,9 @@ void push_label(VkCommandBuffer handle, const char* label) noexcept {
     if (!process_live()) return;
     CommandBuffer* const buffer = registry().find_command_buffer(handle);
     if (buffer == nullptr) return;
-    const CostMeter cost(buffer->device().counters(), CostMeter::Sampled{});
+    std::optional<CostMeter> cost;
+    if (CostMeter::is_due()) [[unlikely]]
+        cost.emplace(buffer->device().counters(), CostMeter::Sampled{});
     buffer->push_label(label);
 }
 

@@ -56,7 +56,9 @@ VKAPI_ATTR void VKAPI_CALL DestroyPipeline(VkDevice device, VkPipeline pipeline,
 VKAPI_ATTR void VKAPI_CALL CmdBindPipeline(VkCommandBuffer handle, VkPipelineBindPoint point, VkPipeline pipeline) {
     if (point == VK_PIPELINE_BIND_POINT_COMPUTE && process_live()) {
         if (CommandBuffer* const buffer = registry().find_command_buffer(handle); buffer != nullptr) {
-            const CostMeter cost(buffer->device().counters(), CostMeter::Sampled{});
+            std::optional<CostMeter> cost;
+            if (CostMeter::is_due()) [[unlikely]]
+                cost.emplace(buffer->device().counters(), CostMeter::Sampled{});
             buffer->bind_compute_pipeline(pipeline);
         }
     }

@@ -22,7 +22,8 @@ struct ThreadCache {
         generation = now;
     }
 };
-thread_local ThreadCache t_cache;
+// Read in each hook: initial-exec spares a call of the dynamic linker's.
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCache t_cache;
 }    // namespace
 
 Registry& registry() noexcept {
