@@ -37,7 +37,7 @@ const char* remedy(LossReason reason) {
         case LossReason::kDeviceLost:
             return "the device was lost before their results came";
         case LossReason::kUnsupported:
-            return "their queue has no timestamps: see lapwing devices";
+            return "their queue has no timestamps (see lapwing devices), or work of their kind is not timed";
         case LossReason::kUnreliableDriver:
             return "this driver is known to report wrong times for such work";
         case LossReason::kOverwritten:

@@ -48,6 +48,12 @@ void CommandBuffer::lose_command(SpanKind kind, LossReason reason) noexcept {
     if (kind == SpanKind::kDispatch && pipeline_ != nullptr && !pipeline_noted_) note_untimed();
 }
 
+void CommandBuffer::pass_over() noexcept {
+    chained_ = false;    // it lies between two stamps of ours
+    if (recording_ == nullptr) return;
+    if (armed_) ++recording_->unstamped[LossReason::kUnsupported];
+}
+
 // Makes sure that the newest chunk has room for the stamp behind the next command, and that its last stamp stands
 // right before that command.
 bool CommandBuffer::open_boundary() {

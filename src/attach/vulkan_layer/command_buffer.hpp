@@ -60,6 +60,8 @@ public:
     /// passes may go on in a later command buffer of the submit, with nothing in between.
     void begin_render_pass(bool resumes, bool suspends) noexcept;
     void end_render_pass() noexcept;
+    /// A command that is work, and that has no span.
+    void pass_over() noexcept;
     /// vkCmdExecuteCommands of one secondary.
     void execute(const CommandBuffer& secondary) noexcept;
 

@@ -64,6 +64,18 @@ struct WorkHook<Entry, Kind> {
     }
 };
 
+// Work that has no span: it is counted, and nothing behind it is charged for it.
+template <auto Entry>
+struct UntimedHook;
+
+template <class... Arguments, void (VKAPI_PTR* DeviceTable::*Entry)(VkCommandBuffer, Arguments...)>
+struct UntimedHook<Entry> {
+    static VKAPI_ATTR void VKAPI_CALL call(VkCommandBuffer handle, Arguments... arguments) {
+        if (CommandBuffer* const buffer = followed(handle); buffer != nullptr) buffer->pass_over();
+        (registry().device_of(handle).vk.*Entry)(handle, arguments...);
+    }
+};
+
 // A render pass is one span: stamps stand outside of it.
 VKAPI_ATTR void VKAPI_CALL CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo* info) {
     if (CommandBuffer* const buffer = followed(handle); buffer != nullptr)
@@ -101,9 +113,11 @@ VKAPI_ATTR void VKAPI_CALL CmdExecuteCommands(VkCommandBuffer handle, uint32_t c
     registry().device_of(handle).vk.CmdExecuteCommands(handle, count, secondaries);
 }
 
-// {name, hook} of a copy, fill or pass.
+// {name, hook} of a copy, fill, pass or untimed command.
 #define LAPWING_WORK(name, kind) \
     { "vk" #name, as_hook(WorkHook<&DeviceTable::name, SpanKind::kind>::call) }
+#define LAPWING_UNTIMED(name) \
+    { "vk" #name, as_hook(UntimedHook<&DeviceTable::name>::call) }
 #define LAPWING_PASS(hook, name) \
     { "vk" #name, as_hook(hook<&DeviceTable::name>::call) }
 
@@ -128,6 +142,17 @@ const NamedHook kHooks[] = {
     LAPWING_WORK(CmdFillBuffer, kFill),
     LAPWING_WORK(CmdClearColorImage, kFill),
     LAPWING_WORK(CmdClearDepthStencilImage, kFill),
+    LAPWING_UNTIMED(CmdTraceRaysKHR),
+    LAPWING_UNTIMED(CmdTraceRaysIndirectKHR),
+    LAPWING_UNTIMED(CmdTraceRaysIndirect2KHR),
+    LAPWING_UNTIMED(CmdBuildAccelerationStructuresKHR),
+    LAPWING_UNTIMED(CmdBuildAccelerationStructuresIndirectKHR),
+    LAPWING_UNTIMED(CmdCopyAccelerationStructureKHR),
+    LAPWING_UNTIMED(CmdCopyAccelerationStructureToMemoryKHR),
+    LAPWING_UNTIMED(CmdCopyMemoryToAccelerationStructureKHR),
+    LAPWING_UNTIMED(CmdTraceRaysNV),
+    LAPWING_UNTIMED(CmdBuildAccelerationStructureNV),
+    LAPWING_UNTIMED(CmdCopyAccelerationStructureNV),
     {"vkCmdBeginRendering", as_hook(CmdBeginRendering)},
     LAPWING_PASS(BeginPassHook, CmdBeginRenderPass),
     LAPWING_PASS(BeginPassHook, CmdBeginRenderPass2),
@@ -137,6 +162,7 @@ const NamedHook kHooks[] = {
     {"vkCmdExecuteCommands", as_hook(CmdExecuteCommands)},
 };
 #undef LAPWING_WORK
+#undef LAPWING_UNTIMED
 #undef LAPWING_PASS
 }    // namespace
 

@@ -98,5 +98,22 @@ TEST(LayerLosses, WhatTheRecorderDropsIsARingThatWasFull) {
     EXPECT_TRUE(scripted.balanced());
 }
 
+// vkCmdTraceRaysKHR and its like: no span, and the next one is not charged for it.
+TEST(LayerLosses, WorkThatIsNotTimedIsCountedAndBreaksTheChain) {
+    ScriptedDevice scripted;
+    const auto buffer = scripted.command_buffer();
+    scripted.record(*buffer, 1);
+    buffer->pass_over();
+    scripted.command(*buffer);
+    scripted.submit({buffer.get()}, fence(1));
+    scripted.see(fence(1));
+    EXPECT_EQ(scripted.begun(), 3u);
+    EXPECT_EQ(scripted.recorded(), 2u);
+    EXPECT_EQ(scripted.lost()[LossReason::kUnsupported], 1u);
+    EXPECT_EQ(Counters::read(scripted.session().counters().stamps), 4u)
+        << "the second dispatch begins at its own stamp";
+    EXPECT_TRUE(scripted.balanced());
+}
+
 }    // namespace
 }    // namespace lapwing::vulkan_layer
