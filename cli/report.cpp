@@ -97,7 +97,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
     command
         ->add_option("--by", options->by,
                      "Rows: op, kernel, layer, step, queue or name (default: op where ops are named,\n"
-                     "else kernel, else name). queue and name show host spans too.\n"
+                     "else kernel, else lane, else name). queue and name show host spans too.\n"
                      "Of programs that are marked: brick, category, family, phase, lane")
         ->type_name("HOW");
     command

@@ -16,6 +16,7 @@
 
 #include "commands.hpp"
 #include "lapwing/arming.hpp"
+#include "lapwing/level.hpp"
 #include "lapwing/step_rule.hpp"
 #include "run_environment.hpp"
 #include "run_file_options.hpp"
@@ -40,8 +41,8 @@ struct RunOptions {
 /// A sentence about the first option whose value is out of its range.
 std::optional<std::string> find_bad_option(const RunOptions& options) {
     if (options.command.empty()) return "run needs a program: lapwing run [options] -- CMD ...";
-    if (options.level != "off" && options.level != "basic" && options.level != "kernel")
-        return "--level '" + options.level + "' is not one of: off, basic, kernel";
+    if (!parse_level(options.level).ok())
+        return "--level '" + options.level + "' is not one of: off, basic, lane, kernel";
     if (options.output && options.output->empty()) return "-o '' names no file";
     std::optional<std::string> bad;
     const auto check = [&bad](const char* option, const auto& parsed) {
@@ -156,6 +157,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
     command
         ->add_option("--level", options->level,
                      "off: nothing; basic: steps and launch counts, no device stamps;\n"
+                     "lane: the device time of every step on every queue, by two stamps a submit;\n"
                      "kernel: the device time of every kernel, copy and fill (default)")
         ->type_name("LEVEL");
     command

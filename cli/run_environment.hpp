@@ -22,7 +22,7 @@ inline constexpr const char* kLayerName = "VK_LAYER_LAPWING_timing";
 struct LayerSettings {
     std::string folder{};    ///< of the manifest
     std::string output{};    ///< absolute path of the recording
-    std::string level{};     ///< "off", "basic" or "kernel"
+    std::string level{};     ///< "off", "basic", "lane" or "kernel"
     std::string step{};    ///< these five as parse_step_rule() and the parsers of arming.hpp take them; empty = not set
     std::string every{};
     std::string skip{};

@@ -62,6 +62,11 @@ private:
     std::vector<ReportNote> notes_;
 };
 
+// Whether a recording of this level has device spans. One that does not say its level may have.
+bool times_work(const std::string& level) {
+    return level != "off" && level != "basic";
+}
+
 void note_file(const Report& report, Notes& notes) {
     const SourceState& source = report.source;
     if (source.torn) {
@@ -145,16 +150,23 @@ void note_steps(const Report& report, Notes& notes) {
             fmt::format("{} in armed steps came from command buffers recorded while timing was off: they carry "
                         "no stamps until they are recorded again",
                         counted(steps.untimed_dispatches, "launch", "launches")));
+    const bool lanes = report.process.level == "lane";
+    const char* const what = lanes ? "steps were" : "kernels were";
+    if (lanes)
+        notes.tell(
+            "kernels were not timed: level lane times whole steps, by two stamps around each submit; --level kernel "
+            "times "
+            "each kernel");
     if (report.sampling)
         notes.tell(
-            fmt::format("kernels were timed in {} of {} steps: counts and totals are those of the timed steps, \"all "
+            fmt::format("{} timed in {} of {} steps: counts and totals are those of the timed steps, \"all "
                         "steps\" is scaled up from them, and idle time includes the work of the others",
-                        report.sampling->timed, report.sampling->steps));
-    else if (report.process.every > 1)
+                        what, report.sampling->timed, report.sampling->steps));
+    else if (report.process.every > 1 && times_work(report.process.level))
         notes.tell(
-            fmt::format("kernels were timed in one step of {}: rows hold those steps alone, and idle time includes "
+            fmt::format("{} timed in one step of {}: rows hold those steps alone, and idle time includes "
                         "the work of all others",
-                        report.process.every));
+                        what, report.process.every));
     if (report.has_stats && report.stats.executed_dispatches != 0 && steps.count == 0 &&
         report.process.step.rfind("label:", 0) == 0)
         notes.warn(
@@ -211,7 +223,7 @@ void note_nothing(const Report& report, Notes& notes) {
     // Where all spans were lost, note_losses() says why.
     if (!report.device_figures.empty() || report.stats.lost.total() != 0) return;
     const RecordingStats& stats = report.stats;
-    if (report.process.level == "off" || report.process.level == "basic") {
+    if (!times_work(report.process.level)) {
         notes.warn(
             fmt::format("no device spans: level {} takes no stamps; record with --level kernel", report.process.level));
     } else if (report.has_stats && stats.executed_dispatches != 0) {

@@ -32,7 +32,7 @@ void count_spans(const StreamModel& model, Report& report) {
                 ++report.containers;
                 return;
             }
-            report.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;
+            report.dispatch_spans += site.kind == SpanKind::kDispatch && !StreamModel::is_whole_step(site) ? 1 : 0;
             report.outside_steps += model.steps()[step].finished ? 0 : 1;
             report.device_total_ns = saturating_add(report.device_total_ns, duration_ns);
             if (site.warmup) {

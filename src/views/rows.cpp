@@ -64,7 +64,8 @@ std::string name_of(const Site& site, GroupBy by) {
 // Whether rows may hold spans of this site at all.
 bool takes_part(const Site& site, bool device, GroupBy by) {
     if (by == GroupBy::kName || by == GroupBy::kQueue) return true;
-    return is_by_mark(by) ? !name_of(site, by).empty() : device && !site.container;
+    if (is_by_mark(by)) return !name_of(site, by).empty();
+    return device && !site.container && (by == GroupBy::kStep || !StreamModel::is_whole_step(site));
 }
 
 class Grouping {
@@ -85,7 +86,7 @@ public:
                                                           : index_[2 * std::size_t{site_index} + (device ? 1 : 0)];
             if (cached == kNoRow) cached = takes_part(site, device, by_) ? open_row(track, site, step) : kInNoRow;
             if (cached == kInNoRow) {
-                ungrouped_ += device && !site.container ? 1 : 0;
+                ungrouped_ += device && !site.container && !StreamModel::is_whole_step(site) ? 1 : 0;
                 return;
             }
             OpenRow& row = rows_[cached];
@@ -218,12 +219,14 @@ void sort_rows(std::vector<ReportRow>& rows, GroupBy by) {
 
 GroupBy default_group(const StreamModel& model) {
     bool any_kernel = false;
+    bool any_whole_step = false;
     for (const Site& site : model.sites()) {
         if (site.kind == SpanKind::kHost) continue;
         if (!site.op.empty() && site.op != kUnknownSite) return GroupBy::kOp;
         any_kernel = any_kernel || !site.kernel.empty();
+        any_whole_step = any_whole_step || StreamModel::is_whole_step(site);
     }
-    return any_kernel ? GroupBy::kKernel : GroupBy::kName;
+    return any_kernel ? GroupBy::kKernel : any_whole_step ? GroupBy::kLane : GroupBy::kName;
 }
 
 Rows make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample, GroupBy by) {

@@ -10,7 +10,8 @@
 
 namespace lapwing::detail {
 
-/// What a report groups by where nobody said: op where ops are named, else kernel, else name.
+/// What a report groups by where nobody said: op where ops are named, else kernel, else lane where whole
+/// steps were timed, else name.
 [[nodiscard]] GroupBy default_group(const StreamModel& model);
 
 struct Rows {

@@ -16,7 +16,7 @@ StepSample sample_steps(const StreamModel& model, const std::vector<StepUse>& us
         if (!step.finished || !step.record.sampled || uses[i].warmup) continue;
         ++out.population;
         left_out = left_out || !step.record.armed;
-        has[i] = uses[i].counted && uses[i].dispatch_spans >= step.record.dispatches;
+        has[i] = uses[i].counted && uses[i].missing(step.record.dispatches) == 0;
         out.size += has[i] ? 1 : 0;
     }
     if (left_out) out.has = std::move(has);

@@ -42,7 +42,10 @@ void for_each_interval(const StreamModel& model, const ModelTrack& track, std::v
         if (!StreamModel::is_device(track, site) || site.container) return;
         StepUse& use = steps[step];
         ++use.device_spans;
-        use.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;
+        if (StreamModel::is_whole_step(site))
+            use.whole = true;
+        else
+            use.dispatch_spans += site.kind == SpanKind::kDispatch ? 1 : 0;
         use.warmup = use.warmup || site.warmup;
         visit(Interval{begin_ns, begin_ns + duration_ns, step});
     });
@@ -114,9 +117,9 @@ StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>
         } else {
             gpu_ns.push_back(use.gpu_ns);
             wall_ns.push_back(wall);
-            if (use.dispatch_spans < step.record.dispatches) {
+            if (const uint64_t missing = use.missing(step.record.dispatches); missing > 0) {
                 ++out.incomplete;
-                out.missing_dispatches += step.record.dispatches - use.dispatch_spans;
+                out.missing_dispatches += missing;
             }
         }
     }

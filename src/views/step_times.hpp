@@ -14,8 +14,14 @@ struct StepUse {
     int64_t gpu_ns = 0;    ///< union of its device spans, summed over devices
     uint64_t device_spans = 0;
     uint64_t dispatch_spans = 0;
+    bool whole = false;      ///< one of its device spans holds all of its dispatches
     bool warmup = false;     ///< at least one of its device spans is a first use
     bool counted = false;    ///< finished, armed, timed and without warm-up: part of the headline
+
+    /// Of `dispatches`: those without a time.
+    [[nodiscard]] uint64_t missing(uint64_t dispatches) const noexcept {
+        return whole || dispatch_spans >= dispatches ? 0 : dispatches - dispatch_spans;
+    }
 };
 
 struct DeviceTimes {

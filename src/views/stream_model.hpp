@@ -59,6 +59,12 @@ public:
         return track.info.kind == TrackKind::kDeviceQueue && site.kind != SpanKind::kHost;
     }
 
+    /// Whether spans of this site are a step's whole work on a queue and no command's: level lane, where kernels are
+    /// not timed.
+    [[nodiscard]] static bool is_whole_step(const Site& site) noexcept {
+        return !site.lane.empty() && !site.container && site.op.empty() && site.kernel.empty();
+    }
+
 private:
     [[nodiscard]] SiteIndex site_index(SiteId id);
     [[nodiscard]] StepIndex step_index(uint32_t step);

@@ -384,11 +384,11 @@ class Options(CommandTest):
         self.assert_refused(self.lapwing("run", *options, "--", "touch", "started"), 2, *parts)
         self.assertFalse((self.folder / "started").exists())
 
-    def test_lane_is_no_level_of_run(self):
-        self.refuse("--level", "lane", parts=("'lane'", "off, basic, kernel"))
+    def test_level_that_is_none_is_refused(self):
+        self.refuse("--level", "lanes", parts=("'lanes'", "off, basic, lane, kernel"))
 
     def test_levels_are_lower_case(self):
-        self.refuse("--level", "Kernel", parts=("'Kernel'", "off, basic, kernel"))
+        self.refuse("--level", "Kernel", parts=("'Kernel'", "off, basic, lane, kernel"))
 
     def test_stride_of_zero_is_refused(self):
         self.refuse("--every", "0", parts=("'0'", "from 1 to 1000000"))

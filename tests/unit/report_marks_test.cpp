@@ -1,6 +1,8 @@
 // Rows by what a program says of its spans: brick, category, family, phase, lane.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "lapwing/report.hpp"
 #include "report_streams.hpp"
 
@@ -112,6 +114,62 @@ TEST(ReportMarks, EveryNameIsParsed) {
     for (const GroupBy by : {GroupBy::kBrick, GroupBy::kCategory, GroupBy::kFamily, GroupBy::kPhase, GroupBy::kLane})
         EXPECT_EQ(parse_group_by(to_text(by)).value(), by);
     EXPECT_NE(parse_group_by("Brick").error().message.find("brick, category, family, phase, lane"), std::string::npos);
+}
+
+/// Three steps of ten dispatches at level lane: a span each, of no kernel.
+void feed_whole_steps(SpanSink& sink) {
+    StreamWriter stream{sink};
+    stream.process("engine", "lane");
+    stream.device(1, "gpu");
+    const TrackId queue = stream.queue(1, "queue 0");
+    Site site;
+    site.label = "step";
+    site.lane = "step";
+    const SiteId step = stream.site(site);
+    for (uint32_t i = 0; i < 3; ++i) {
+        const int64_t begin_ns = 1'000'000'000 + i * 1'000'000;
+        stream.span(queue, step, begin_ns, 600'000, i);
+        stream.step(i, begin_ns, begin_ns + 900'000, 10);
+    }
+    RecordingStats stats;
+    stats.begun = stats.recorded = 3;
+    stats.executed_dispatches = 30;
+    stats.final = true;
+    stream.stats(stats);
+}
+
+TEST(ReportMarks, WholeStepsAreARowOfLanesAndGpuTimeOfStepsAndNoKernel) {
+    const Report report = report_of(feed_whole_steps);
+    EXPECT_EQ(report.by, GroupBy::kLane) << "there is nothing else to show";
+    ASSERT_EQ(report.rows.size(), 1u);
+    EXPECT_EQ(report.rows[0].name, "step");
+    EXPECT_EQ(report.rows[0].spans.count, 3u);
+    EXPECT_EQ(report.rows[0].spans.total_ns, 1'800'000);
+    EXPECT_EQ(report.steps.gpu_ns.total_ns, 1'800'000);
+    EXPECT_EQ(report.steps.incomplete, 0u) << "a step's span holds all of its dispatches";
+    EXPECT_EQ(report.busy_ns, 1'800'000);
+    EXPECT_EQ(report.dispatch_spans, 0u);
+    for (const GroupBy by : {GroupBy::kOp, GroupBy::kKernel, GroupBy::kLayer}) {
+        const Report other = report_of(feed_whole_steps, by);
+        EXPECT_TRUE(other.rows.empty()) << to_text(by);
+        EXPECT_EQ(other.ungrouped, 0u);
+    }
+    EXPECT_EQ(report_of(feed_whole_steps, GroupBy::kStep).rows.size(), 3u);
+    const auto notes = notes_of(report);
+    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
+                            [](const ReportNote& note) { return note.text.rfind("kernels were not timed", 0) == 0; }));
+}
+
+// A stride at level basic is no news of kernels: none was timed.
+TEST(ReportMarks, AStrideIsNotedOnlyWhereSomethingIsTimed) {
+    for (const char* level : {"basic", "kernel"}) {
+        const Report report = report_of([&](SpanSink& sink) { StreamWriter{sink}.process("engine", level, 5); });
+        const auto notes = notes_of(report);
+        const bool told = std::any_of(notes.begin(), notes.end(), [](const ReportNote& note) {
+            return note.text.find("kernels were timed") != std::string::npos;
+        });
+        EXPECT_EQ(told, std::string(level) == "kernel");
+    }
 }
 
 }    // namespace

@@ -23,6 +23,7 @@ void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) noexcept {
 }
 
 bool CommandBuffer::before_armed_command(SpanKind kind, const std::array<uint32_t, 3>& grid) noexcept {
+    recording_->has_work = true;
     if (kind == SpanKind::kDispatch) ++recording_->dispatches;
     // Queries may not be reset inside a render pass, and work commands in one are not ours to time.
     const std::optional<LossReason> refused = inside_render_pass_ ? LossReason::kUnsupported : family_.no_stamps;
@@ -51,6 +52,7 @@ void CommandBuffer::lose_command(SpanKind kind, LossReason reason) noexcept {
 void CommandBuffer::pass_over() noexcept {
     chained_ = false;    // it lies between two stamps of ours
     if (recording_ == nullptr) return;
+    recording_->has_work = true;
     if (armed_) ++recording_->unstamped[LossReason::kUnsupported];
 }
 
@@ -155,7 +157,7 @@ void CommandBuffer::begin_step(bool armed) noexcept {
 }
 
 void CommandBuffer::begin_render_pass(bool resumes, bool suspends) noexcept {
-    if (recording_ != nullptr) recording_->has_render_pass = true;
+    if (recording_ != nullptr) recording_->has_work = recording_->has_render_pass = true;
     if (!resumes) {
         pass_ = before_command(SpanKind::kRender, {}) ? Pass::kTimed : Pass::kUntimed;
     } else if (pass_ == Pass::kNone) {
@@ -198,6 +200,7 @@ void CommandBuffer::execute(const CommandBuffer& secondary) noexcept {
     if (recording_ == nullptr || secondary.recording_ == nullptr) return;
     try {
         recording_->children.push_back(secondary.recording_);
+        recording_->has_work |= secondary.recording_->has_work;
         recording_->has_stamps |= secondary.recording_->has_stamps;
         recording_->copied |= secondary.recording_->copied || (!recording_->one_time && recording_->has_stamps);
     } catch (...) {

@@ -41,6 +41,7 @@ public:
     [[nodiscard]] bool count_untimed(SpanKind kind) noexcept {
         if (armed_) return false;
         if (recording_ == nullptr) return true;
+        recording_->has_work = true;
         if (kind == SpanKind::kDispatch) {
             ++recording_->dispatches;
             ++recording_->untimed;

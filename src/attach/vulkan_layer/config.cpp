@@ -26,19 +26,13 @@ void read(LayerConfig& config, Get get, const char* name, Value& value, Parse&& 
         config.problem = std::string(name) + ": " + parsed.error().message;
 }
 
-Result<Level> parse_layer_level(std::string_view text) {
-    Result<Level> level = parse_level(text);
-    if (level.ok() && level.value() == Level::kLane)
-        return Error{Errc::kInvalidArgument, 0, "the Vulkan layer has no level 'lane'; use off, basic or kernel"};
-    return level;
-}
 }    // namespace
 
 LayerConfig read_config(Get get) {
     LayerConfig config;
     config.out = text_of(get("LAPWING_OUT"));
     if (config.out.empty()) return config;
-    read(config, get, "LAPWING_LEVEL", config.level, parse_layer_level);
+    read(config, get, "LAPWING_LEVEL", config.level, parse_level);
     read(config, get, "LAPWING_STEP", config.step, parse_step_rule);
     read(config, get, "LAPWING_EVERY", config.arming.every, parse_every);
     read(config, get, "LAPWING_SKIP", config.arming.skip, parse_skip);

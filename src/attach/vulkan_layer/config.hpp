@@ -11,14 +11,14 @@
 namespace lapwing::vulkan_layer {
 
 /// LAPWING_OUT       the recording's file; absent or empty = the layer stays out of the way altogether
-/// LAPWING_LEVEL     off, basic or kernel (default kernel)
+/// LAPWING_LEVEL     off, basic, lane or kernel (default kernel)
 /// LAPWING_STEP      what makes a step: parse_step_rule() (default sync)
 /// LAPWING_EVERY, LAPWING_SKIP, LAPWING_DURATION, LAPWING_BUDGET
 ///                   which steps are timed: ArmingOptions and its parsers
 /// and those of read_file_options(). An empty variable is as good as none.
 struct LayerConfig {
     std::string out;                 ///< empty = not active
-    Level level = Level::kKernel;    ///< kBasic or kKernel where active
+    Level level = Level::kKernel;    ///< not kOff where active
     StepRule step;
     std::string step_text = "sync";    ///< `step` as it was given
     ArmingOptions arming;

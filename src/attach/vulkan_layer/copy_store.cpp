@@ -11,6 +11,34 @@ CopyStore::CopyStore(const vulkan::DeviceTable& table, VkDevice device, const Se
       cells_(table, device, setup.memory, {.results_per_cell = ChunkStore::kQueriesPerChunk, .max_slabs = kMaxSlabs}) {}
 
 CopyStore::Made CopyStore::make(uint32_t queue_family, const std::vector<vulkan::QueryChunk>& chunks) {
+    return make(queue_family, chunks.size(),
+                [&](const ResultCopy& copy) { cells_.record_copies(copy.commands, chunks, copy.cells); });
+}
+
+CopyStore::MadeBracket CopyStore::make_bracket(uint32_t queue_family, const vulkan::QueryChunk& chunk) {
+    const Made front = make(queue_family, 0, [&](const ResultCopy& copy) {
+        vk_.CmdResetQueryPool(copy.commands, chunk.pool, chunk.first, ChunkStore::kQueriesPerChunk);
+        stamp(copy.commands, chunk, 0);
+    });
+    if (front.copy == nullptr) return {nullptr, nullptr, front.why_not};
+    const std::vector<vulkan::QueryChunk> chunks{chunk};
+    const Made behind = make(queue_family, 1, [&](const ResultCopy& copy) {
+        stamp(copy.commands, chunk, 1);
+        cells_.record_copies(copy.commands, chunks, copy.cells);
+    });
+    if (behind.copy != nullptr) return {front.copy, behind.copy};
+    give_back({&front.copy, 1});
+    return {nullptr, nullptr, behind.why_not};
+}
+
+// Bottom of pipe, as the stamps between commands.
+void CopyStore::stamp(VkCommandBuffer commands, const vulkan::QueryChunk& chunk, uint32_t query) const noexcept {
+    vk_.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, chunk.pool, chunk.first + query);
+}
+
+// A command buffer with `cells` cells, recorded by `record(copy)`.
+template <class Record>
+CopyStore::Made CopyStore::make(uint32_t queue_family, std::size_t cells, Record&& record) {
     const std::lock_guard lock(mutex_);
     if (refusals_ >= kMaxDriverRefusals) return {nullptr, LossReason::kDriverError};
     Family& family = families_[queue_family];
@@ -21,11 +49,18 @@ CopyStore::Made CopyStore::make(uint32_t queue_family, const std::vector<vulkan:
         return {nullptr, LossReason::kDriverError};
     }
     Made made{copy, LossReason::kRingFull};
-    if (!take_cells(*copy, chunks.size())) {
+    if (!take_cells(*copy, cells)) {
         if (cells_.driver_refused()) made.why_not = LossReason::kDriverError;
         made.copy = nullptr;
-    } else if (!record(*copy, chunks)) {
-        made = {nullptr, LossReason::kDriverError};
+    } else {
+        copy->usable = false;
+        VkCommandBufferBeginInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+        if (vk_.BeginCommandBuffer(copy->commands, &info) == VK_SUCCESS) {
+            record(*copy);
+            copy->usable = vk_.EndCommandBuffer(copy->commands) == VK_SUCCESS;
+        }
+        if (!copy->usable) made = {nullptr, LossReason::kDriverError};
     }
     if (made.copy != nullptr) return made;
     give_cells_back(*copy);
@@ -79,16 +114,6 @@ bool CopyStore::take_cells(ResultCopy& copy, std::size_t count) {
         copy.cells.push_back(*cell);
     }
     return true;
-}
-
-bool CopyStore::record(ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept {
-    copy.usable = false;
-    VkCommandBufferBeginInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    if (vk_.BeginCommandBuffer(copy.commands, &info) != VK_SUCCESS) return false;
-    cells_.record_copies(copy.commands, chunks, copy.cells);
-    copy.usable = vk_.EndCommandBuffer(copy.commands) == VK_SUCCESS;
-    return copy.usable;
 }
 
 void CopyStore::give_cells_back(ResultCopy& copy) noexcept {

@@ -16,8 +16,8 @@
 
 namespace lapwing::vulkan_layer {
 
-/// A command buffer that copies every result of one recording, its secondaries included, to cells of its own. It is
-/// inserted into the program's submit behind the recording, by one submit at a time, again and again.
+/// A command buffer that copies every result of one recording, its secondaries included, to cells of its own, or one
+/// that stamps. It is inserted into the program's submits, one at a time, again and again.
 struct ResultCopy {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     uint32_t queue_family = 0;
@@ -49,6 +49,16 @@ public:
     /// no
     ///          more. Throws std::bad_alloc.
     [[nodiscard]] Made make(uint32_t queue_family, const std::vector<vulkan::QueryChunk>& chunks);
+    /// The two that go around a submit's work: the first resets a chunk and stamps its query 0, the second stamps query
+    /// 1 and copies both out. Both are needed, so both are made, or neither.
+    struct MadeBracket {
+        ResultCopy* front = nullptr;    ///< no cells
+        ResultCopy* behind = nullptr;
+        LossReason why_not = LossReason::kRingFull;
+    };
+    /// Errors:  those of make().
+    /// Shape:   `chunk` has two queries in use.
+    [[nodiscard]] MadeBracket make_bracket(uint32_t queue_family, const vulkan::QueryChunk& chunk);
 
     /// Copies that no unfinished submit uses.
     void give_back(std::span<ResultCopy* const> copies) noexcept;
@@ -65,9 +75,11 @@ private:
         VkCommandPool pool = VK_NULL_HANDLE;
         std::vector<ResultCopy*> free;    // has room for every copy of the family
     };
+    template <class Record>
+    [[nodiscard]] Made make(uint32_t queue_family, std::size_t cells, Record&& record);
     [[nodiscard]] ResultCopy* command_buffer(Family& family, uint32_t queue_family);
     [[nodiscard]] bool take_cells(ResultCopy& copy, std::size_t count);
-    [[nodiscard]] bool record(ResultCopy& copy, const std::vector<vulkan::QueryChunk>& chunks) const noexcept;
+    void stamp(VkCommandBuffer commands, const vulkan::QueryChunk& chunk, uint32_t query) const noexcept;
     void give_cells_back(ResultCopy& copy) noexcept;
 
     const vulkan::DeviceTable& vk_;

@@ -13,7 +13,7 @@ Device::Device(VkDevice device, const vulkan::DeviceTable& table, const vulkan::
       chunks_(vk, device),
       copies_(vk, device, setup),
       pipelines_(session.labels()),
-      queues_(vk, device, traits_, copies_, pipelines_, session, announce()) {}
+      queues_(vk, device, traits_, chunks_, copies_, pipelines_, session, announce()) {}
 
 DeviceInfo Device::announce() {
     DeviceInfo info;

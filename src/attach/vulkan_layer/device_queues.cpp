@@ -16,10 +16,12 @@ constexpr timespec kDrainPause{0, 1'000'000};
 }    // namespace
 
 DeviceQueues::DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits,
-                           CopyStore& copies, PipelineTable& pipelines, Session& session, DeviceInfo info)
+                           ChunkStore& chunks, CopyStore& copies, PipelineTable& pipelines, Session& session,
+                           DeviceInfo info)
     : vk_(vk),
       device_(device),
       traits_(traits),
+      chunks_(chunks),
       copies_(copies),
       pipelines_(pipelines),
       session_(session),
@@ -125,8 +127,11 @@ void DeviceQueues::lose(const Submission& submission, LossReason reason) noexcep
 }
 
 void DeviceQueues::lose_pending(LossReason reason) noexcept {
-    for (const auto& [handle, queue] : queues_)
-        for (const Submission& submission : queue.pending) lose(submission, reason);
+    for (auto& [handle, queue] : queues_) {
+        for (const Submission& submission : queue.pending)
+            if (!submission.in_lane) lose(submission, reason);
+        lose_lanes(queue, reason);
+    }
 }
 
 void DeviceQueues::device_lost() noexcept {

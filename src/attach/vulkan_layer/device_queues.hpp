@@ -33,14 +33,14 @@ namespace lapwing::vulkan_layer {
 ///          throw std::bad_alloc; the caller then calls give_up().
 class DeviceQueues {
 public:
-    DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits, CopyStore& copies,
-                 PipelineTable& pipelines, Session& session, DeviceInfo info);
+    DeviceQueues(const vulkan::DeviceTable& vk, VkDevice device, const vulkan::DeviceTraits& traits, ChunkStore& chunks,
+                 CopyStore& copies, PipelineTable& pipelines, Session& session, DeviceInfo info);
 
     /// A queue that the program has fetched. Queues fetched twice keep what is known of them.
     void add_queue(VkQueue handle, uint32_t family, uint32_t index);
 
     /// Registers a submit, after reading what can be read: it may overwrite results.
-    /// Shape:   `contents.copies` is filled: command buffers that the submit must carry, each right behind a recording.
+    /// Shape:   `contents.inserts` is filled: command buffers that the submit must carry.
     [[nodiscard]] SubmitTicket begin_submit(VkQueue handle, VkFence fence, SubmitContents& contents, int64_t now_ns);
     /// The driver's answer. A refused submit is taken back.
     void end_submit(const SubmitTicket& ticket, VkResult result) noexcept;
@@ -138,8 +138,16 @@ private:
     void enter(Queue& queue, Submission& submission, const std::shared_ptr<Recording>& recording, Placement& results,
                SubmitTicket& ticket);
     [[nodiscard]] Submission spare_submission();
-    void retire(Submission& submission);
+    void retire(Queue& queue, Submission& submission);
     [[nodiscard]] bool take_back(const SubmitTicket& ticket) noexcept;
+
+    // step_lanes.cpp
+    void enter_lane(Queue& queue, Submission& submission, SubmitContents& contents, SubmitTicket& ticket);
+    [[nodiscard]] std::optional<LossReason> bracket(Queue& queue, Submission& submission);
+    void gather_lane(Queue& queue, const Submission& submission, std::optional<LossReason> lost);
+    void close_lane(Queue& queue);
+    void close_finished_lanes();
+    void lose_lanes(Queue& queue, LossReason reason) noexcept;
 
     // harvest.cpp
     void harvest(int64_t now_ns);
@@ -157,6 +165,9 @@ private:
     void settle_from_memory();
     void time_submission(Queue& queue, const Submission& submission);
     void time_execution(Queue& queue, const Submission& submission, const Execution& execution);
+    [[nodiscard]] std::optional<LossReason> time_op(Queue& queue, const Submission& submission,
+                                                    const Execution& execution, const RecordedOp& op, bool warmup);
+    [[nodiscard]] TrackId track_of(Queue& queue);
     void emit_timed(Queue& queue, const Submission& submission);
     void refresh_alignment(int64_t now_ns);
     void announce_clock();
@@ -164,6 +175,7 @@ private:
     const vulkan::DeviceTable& vk_;
     const VkDevice device_;
     const vulkan::DeviceTraits& traits_;
+    ChunkStore& chunks_;
     CopyStore& copies_;
     PipelineTable& pipelines_;
     Session& session_;
@@ -187,7 +199,7 @@ private:
     // Kept between harvests for their memory.
     std::vector<vulkan::QueryReader::Request> requests_;
     std::vector<TimedOp> timed_;
-    std::vector<vulkan::QueryChunk> chunks_;
+    std::vector<vulkan::QueryChunk> copied_chunks_;
     std::vector<Submission> spare_submissions_;
     std::vector<SpanRecord> spans_;
 };

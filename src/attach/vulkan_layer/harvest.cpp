@@ -51,6 +51,7 @@ void DeviceQueues::harvest(int64_t now_ns) {
         }
         session_.device_spans(spans_);
     }
+    if (session_.stamps_submits() && usable()) close_finished_lanes();
     if (step_closed_) {
         step_closed_ = false;
         if (now_ns >= next_clock_news_ns_) {    // so that the recording of a program that is killed says it too
@@ -130,7 +131,7 @@ bool DeviceQueues::settle_head(Queue& queue, bool may_ask) {
     Submission& head = queue.pending.front();
     if (!has_results(head) && (draining_ || ++head.fruitless_reads < kMaxFruitlessReads)) return false;
     time_submission(queue, head);
-    retire(head);
+    retire(queue, head);
     queue.pending.pop_front();
     return true;
 }
@@ -139,8 +140,10 @@ bool DeviceQueues::settle_head(Queue& queue, bool may_ask) {
 // still timed.
 void DeviceQueues::settle_rest() {
     spans_.clear();
-    for (auto& [handle, queue] : queues_)
+    for (auto& [handle, queue] : queues_) {
         for (const Submission& submission : queue.pending) time_submission(queue, submission);
+        close_lane(queue);
+    }
     session_.device_spans(spans_);
 }
 
@@ -153,15 +156,19 @@ void DeviceQueues::settle_from_memory() {
             const bool in_memory = submission.completed_ns != 0 && (!submission.in_place || submission.unreliable);
             if (in_memory && has_results(submission)) {
                 time_submission(queue, submission);
+            } else if (submission.in_lane) {
+                gather_lane(queue, submission, LossReason::kAbandoned);
             } else {
                 lose(submission, LossReason::kAbandoned);
             }
         }
+        close_lane(queue);
     }
     session_.device_spans(spans_);
 }
 
 void DeviceQueues::time_submission(Queue& queue, const Submission& submission) {
+    if (submission.in_lane) return gather_lane(queue, submission, std::nullopt);
     timed_.clear();
     for (const Execution& execution : submission.executions) {
         if (execution.overwritten() || submission.unreliable) {
@@ -182,27 +189,26 @@ void DeviceQueues::time_execution(Queue& queue, const Submission& submission, co
         const RecordedOp& op = ops[i];
         const bool warmup = first_use != execution.first_uses.end() && *first_use == i;
         if (warmup) ++first_use;
-        if (!op_ready(submission, execution, op)) {
-            session_.counters().lost.add(draining_ && !read_failed_ ? LossReason::kAbandoned
-                                                                    : LossReason::kDriverError);
-            continue;
-        }
-        const std::optional<StampPlace> end = end_of(submission, execution, op);
-        if (!end) {    // its other part was recorded while nothing was timed
-            session_.counters().lost.add(LossReason::kAbandoned);
-            continue;
-        }
-        const SpanTime time = queue.clock.judge(stamp_ticks({&execution, {op.chunk, op.begin}}), stamp_ticks(*end),
-                                                submission.submitted_ns, submission.completed_ns);
-        if (time.lost) {
-            session_.counters().lost.add(*time.lost);
-            continue;
-        }
-        const Ticks begin{time.begin_ticks};
-        const uint64_t unwrapped =
-            timed_.empty() ? queue.clock.unwrap_first(begin, submission.submitted_ns) : queue.clock.unwrap(begin);
-        timed_.push_back({&op, unwrapped, unwrapped + time.duration_ticks, warmup});
+        if (const std::optional<LossReason> lost = time_op(queue, submission, execution, op, warmup))
+            session_.counters().lost.add(*lost);
     }
+}
+
+// Adds an op to those that are timed, or says why it has no time.
+std::optional<LossReason> DeviceQueues::time_op(Queue& queue, const Submission& submission, const Execution& execution,
+                                                const RecordedOp& op, bool warmup) {
+    if (!op_ready(submission, execution, op))
+        return draining_ && !read_failed_ ? LossReason::kAbandoned : LossReason::kDriverError;
+    const std::optional<StampPlace> end = end_of(submission, execution, op);
+    if (!end) return LossReason::kAbandoned;    // its other part was recorded while nothing was timed
+    const SpanTime time = queue.clock.judge(stamp_ticks({&execution, {op.chunk, op.begin}}), stamp_ticks(*end),
+                                            submission.submitted_ns, submission.completed_ns);
+    if (time.lost) return time.lost;
+    const Ticks begin{time.begin_ticks};
+    const uint64_t unwrapped =
+        timed_.empty() ? queue.clock.unwrap_first(begin, submission.submitted_ns) : queue.clock.unwrap(begin);
+    timed_.push_back({&op, unwrapped, unwrapped + time.duration_ticks, warmup});
+    return std::nullopt;
 }
 
 void DeviceQueues::emit_timed(Queue& queue, const Submission& submission) {
@@ -216,11 +222,7 @@ void DeviceQueues::emit_timed(Queue& queue, const Submission& submission) {
         if (static_cast<int64_t>(timed.end - last) > 0) last = timed.end;
     queue.clock.bracket(timed_.front().begin, last, submission.submitted_ns, submission.completed_ns);
 
-    if (queue.track == 0) {
-        std::string name = "queue " + std::to_string(queue.family);
-        if (queue.index > 0) name += '.' + std::to_string(queue.index);
-        queue.track = session_.add_track(TrackKind::kDeviceQueue, info_.id, std::move(name));
-    }
+    const TrackId track = track_of(queue);
     const uint64_t names_generation = pipelines_.generation();
     for (const TimedOp& timed : timed_) {
         SpanRecord span;
@@ -229,9 +231,19 @@ void DeviceQueues::emit_timed(Queue& queue, const Submission& submission) {
         span.duration_ns = queue.clock.to_host_ns(timed.end) - span.begin_ns;
         span.site = sites_.find(*timed.op, timed.warmup, session_, names_generation);
         span.step = submission.step;
-        span.track = queue.track;
+        span.track = track;
         spans_.push_back(span);
     }
+}
+
+// Announced when its first span comes.
+TrackId DeviceQueues::track_of(Queue& queue) {
+    if (queue.track == 0) {
+        std::string name = "queue " + std::to_string(queue.family);
+        if (queue.index > 0) name += '.' + std::to_string(queue.index);
+        queue.track = session_.add_track(TrackKind::kDeviceQueue, info_.id, std::move(name));
+    }
+    return queue.track;
 }
 
 void DeviceQueues::refresh_alignment(int64_t now_ns) {

@@ -59,6 +59,11 @@ public:
         restarts_ = alignment_.restarts();
     }
 
+    /// What was placed last ends here: what follows is placed behind it.
+    void ends_at(int64_t host_ns) noexcept { placed_ns_ = std::max(placed_ns_, host_ns); }
+    /// A duration on the device, exactly.
+    [[nodiscard]] int64_t to_ns(uint64_t ticks) const noexcept { return scale_.to_ns(ticks); }
+
     [[nodiscard]] int64_t to_host_ns(uint64_t unwrapped) const noexcept {
         return alignment_.to_host(unwrapped).value + shift_ns_;
     }

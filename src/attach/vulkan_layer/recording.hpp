@@ -64,6 +64,7 @@ struct Recording {
     uint64_t dispatches = 0;                             ///< timed or not; without those of children
     uint64_t untimed = 0;                                ///< of `dispatches`: recorded while timing was off
     uint64_t stamps = 0;
+    bool has_work = false;    ///< a command that is work, or a secondary with one
     bool has_render_pass = false;
     bool pass_suspended = false;                 ///< at its end: nothing may be inserted behind it
     std::optional<RecordedStamp> resumed_end;    ///< of a pass that an earlier recording of the submit has begun

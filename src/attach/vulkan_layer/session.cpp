@@ -35,7 +35,7 @@ Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)
     : config_(config),
       opened_ns_(host_now_ns()),
       step_labels_(StepLabels::of(config.step)),
-      steps_(config.step, config.arming, config.level >= Level::kKernel, &counters_.hook_ns),
+      steps_(config.step, config.arming, config.level >= Level::kLane, &counters_.hook_ns),
       recorder_(std::move(recorder)) {}
 
 ProcessInfo Session::describe_process(const LayerConfig& config) {
@@ -116,10 +116,10 @@ void Session::host_span(TrackId track, HostCall call, bool polled, int64_t begin
     static_cast<void>(recorder_->spans({&span, 1}));
 }
 
-uint32_t Session::submitted(int64_t now_ns, const StepClock::Work& work) {
+Session::Submitted Session::submitted(int64_t now_ns, const StepClock::Work& work) {
     const StepClock::Submitted submitted = steps_.submitted(now_ns, work);
     if (announce_step(submitted.closed)) publish_stats(false);
-    return submitted.step;
+    return {submitted.step, submitted.armed && stamps_submits()};
 }
 
 void Session::withdrawn(const StepClock::Work& work) noexcept {
@@ -142,7 +142,7 @@ void Session::scope_closed() {
 
 std::optional<bool> Session::label_begins_step_cold(const char* label) {
     if (!step_labels_->begins_step(label, labels_)) return std::nullopt;
-    return steps_.label_opened(false, host_now_ns());
+    return steps_.label_opened(false, host_now_ns()) && stamps_commands();
 }
 
 bool Session::announce_step(const std::optional<StepRecord>& step) {

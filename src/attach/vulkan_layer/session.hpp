@@ -48,8 +48,11 @@ public:
     /// This process as a recording describes it.
     [[nodiscard]] static ProcessInfo describe_process(const LayerConfig& config);
 
-    /// Whether command buffers that are begun now get stamps. Hot: one relaxed load.
-    [[nodiscard]] bool armed() const noexcept { return steps_.armed(); }
+    /// Whether command buffers that are begun now get stamps.
+    /// Cost:    hot: a constant and one relaxed load.
+    [[nodiscard]] bool armed() const noexcept { return stamps_commands() && steps_.armed(); }
+    /// Whether submits are stamped and not commands: level lane.
+    [[nodiscard]] bool stamps_submits() const noexcept { return config_.level == Level::kLane; }
 
     /// Numbers and announces a device.
     [[nodiscard]] uint32_t add_device(DeviceInfo info);
@@ -68,8 +71,14 @@ public:
     /// A span on a host thread's track: one call, or a run of calls that polled.
     void host_span(TrackId track, HostCall call, bool polled, int64_t begin_ns, int64_t end_ns);
 
+    /// Where a submit belongs.
+    struct Submitted {
+        uint32_t step = kNoStep;
+        bool stamped = false;    ///< it is to be stamped: see stamps_submits()
+    };
     /// See StepClock. A step that closes is announced.
-    uint32_t submitted(int64_t now_ns, const StepClock::Work& work);
+    Submitted submitted(int64_t now_ns, const StepClock::Work& work);
+    [[nodiscard]] bool is_step_over(uint32_t step) const noexcept { return steps_.is_over(step); }
     void withdrawn(const StepClock::Work& work) noexcept;
     /// Shape:   true where a step closed; publish_stats() is due when its spans are handed over.
     bool completed(uint64_t count, int64_t now_ns);
@@ -95,6 +104,7 @@ public:
     [[nodiscard]] LabelTable& labels() noexcept { return labels_; }
 
 private:
+    [[nodiscard]] bool stamps_commands() const noexcept { return config_.level >= Level::kKernel; }
     bool announce_step(const std::optional<StepRecord>& step);
     [[nodiscard]] SiteId site_locked(const Site& site);
     [[nodiscard]] std::optional<bool> label_begins_step_cold(const char* label);

@@ -49,6 +49,7 @@ StepClock::Submitted StepClock::submitted(int64_t now_ns, const Work& work) noex
         arm(index_ + 1, now_ns);
     }
     out.step = index_;
+    out.armed = decision_.armed;
     return out;
 }
 
@@ -146,6 +147,11 @@ StepRecord StepClock::close(int64_t now_ns) noexcept {
         decision_ = next_;
     }
     return step;
+}
+
+bool StepClock::is_over(uint32_t step) const noexcept {
+    const std::lock_guard lock(mutex_);
+    return step < index_;
 }
 
 uint32_t StepClock::index() const noexcept {

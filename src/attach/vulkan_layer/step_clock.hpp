@@ -48,6 +48,7 @@ public:
     };
     struct Submitted {
         uint32_t step = kNoStep;               ///< the step it belongs to
+        bool armed = false;                    ///< whether that step is timed
         std::optional<StepRecord> closed{};    ///< the step that it ended
     };
 
@@ -78,6 +79,9 @@ public:
 
     /// Whether command buffers that are begun now get stamps. Hot: one relaxed load.
     [[nodiscard]] bool armed() const noexcept { return armed_.load(std::memory_order_relaxed); }
+
+    /// Whether nothing more is submitted in a step.
+    [[nodiscard]] bool is_over(uint32_t step) const noexcept;
 
     /// Index of the step that is open.
     [[nodiscard]] uint32_t index() const noexcept;

@@ -49,10 +49,26 @@ struct Submission {
     int64_t completed_ns = 0;    ///< when the program saw it complete; 0 = not yet
     uint32_t step = 0;
     uint32_t fruitless_reads = 0;
-    bool unreliable = false;    ///< made after a render pass on a driver that then lies
-    bool in_place = false;      ///< some results are read by the driver, not from copies
+    bool unreliable = false;                ///< made after a render pass on a driver that then lies
+    bool in_place = false;                  ///< some results are read by the driver, not from copies
+    bool in_lane = false;                   ///< level lane: it belongs to its step's span on this queue
+    bool first_use = false;                 ///< a pipeline is executed in it for the first time
+    std::optional<LossReason> lane_lost;    ///< why its stamps could not be made
+    std::shared_ptr<Recording> bracket;     ///< of its two stamps
     std::vector<Execution> executions;
     std::vector<CopyInFlight> copies;
+};
+
+/// Level lane: the span of a step on one queue, from the first stamp of the step's first submit to the last stamp of
+/// its last one.
+struct OpenLane {
+    uint32_t step = 0;
+    bool placed = false;    ///< the times are known
+    uint64_t begin = 0;     ///< unwrapped ticks
+    uint64_t end = 0;
+    int64_t begin_ns = 0;    ///< host time of `begin`
+    bool warmup = false;
+    std::optional<LossReason> lost;
 };
 
 /// One queue of the device.
@@ -68,6 +84,10 @@ struct Queue {
     uint64_t completed = 0;    ///< every submit up to here was seen complete by the program
     std::deque<Submission> pending;
     QueueClock clock;
+    // Level lane.
+    uint32_t lane_entered = kNoStep;    ///< step of the latest submit in a lane
+    std::optional<OpenLane> lane;       ///< of the latest submits that were settled
+    std::vector<std::shared_ptr<Recording>> spare_brackets;
 };
 
 /// What a submit call hands to the driver, as far as it matters here.
@@ -83,21 +103,22 @@ struct SubmitContents {
         bool covers_all = true;    ///< waits for all stages of what came before, not only for some
     };
     /// A command buffer to insert.
-    struct Copy {
-        uint32_t behind = 0;    ///< number of a command buffer, counted over all batches
+    struct Insert {
+        uint32_t at = 0;    ///< number of a command buffer, counted over all batches
         VkCommandBuffer commands = VK_NULL_HANDLE;
+        bool in_front = false;    ///< of that one, not behind it
     };
     std::vector<Batch> batches;
     std::vector<std::shared_ptr<Recording>>
         recordings;    ///< of the command buffers of all batches; null = not followed
     std::vector<Signal> signals;
-    std::vector<Copy> copies;    ///< DeviceQueues' answer, ascending by `behind`
+    std::vector<Insert> inserts;    ///< DeviceQueues' answer, ascending by place
 
     void clear() noexcept {
         batches.clear();
         recordings.clear();
         signals.clear();
-        copies.clear();
+        inserts.clear();
     }
 };
 
@@ -108,6 +129,7 @@ struct SubmitTicket {
     StepClock::Work work;
     LossCounts unstamped;
     uint64_t stamps = 0;
+    uint64_t lanes = 0;    ///< spans of steps that it begins
 };
 
 }    // namespace lapwing::vulkan_layer

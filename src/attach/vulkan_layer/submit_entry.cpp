@@ -11,21 +11,23 @@ namespace {
 // long overwritten; they are let go in batches of this size.
 constexpr std::size_t kOverwrittenBatch = 4096;
 
-void note_first_uses(PipelineTable& pipelines, Execution& execution) {
-    if (!pipelines.any_cold()) return;
+// Whether a pipeline is executed for the first time.
+bool note_first_uses(PipelineTable& pipelines, Execution& execution) {
+    if (!pipelines.any_cold()) return false;
     const std::vector<RecordedOp>& ops = execution.recording->ops;
     for (std::size_t i = 0; i < ops.size(); ++i)
         if (ops[i].pipeline != nullptr && pipelines.first_execution(*ops[i].pipeline))
             execution.first_uses.push_back(static_cast<uint32_t>(i));
-    for (PipelineInfo* pipeline : execution.recording->untimed_pipelines)
-        static_cast<void>(pipelines.first_execution(*pipeline));
+    bool any = !execution.first_uses.empty();
+    for (PipelineInfo* pipeline : execution.recording->untimed_pipelines) any |= pipelines.first_execution(*pipeline);
+    return any;
 }
 
 // Only whole submissions: executions refer to each other by their place.
 void let_overwritten_go(Queue& queue, Counters& counters) noexcept {
     if (queue.pending.size() % kOverwrittenBatch != 0) return;
     std::erase_if(queue.pending, [&](const Submission& submission) {
-        const bool gone = submission.copies.empty() &&
+        const bool gone = !submission.in_lane && submission.copies.empty() &&
                           std::all_of(submission.executions.begin(), submission.executions.end(),
                                       [](const Execution& execution) { return execution.overwritten(); });
         if (!gone) return false;
@@ -58,6 +60,9 @@ SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence, SubmitCon
     enter_batches(queue, submission, contents, ticket);
     submission.unreliable = render_pass_seen_;
     ticket.work.commands = !contents.recordings.empty();
+    const Session::Submitted place = session_.submitted(now_ns, ticket.work);
+    submission.step = place.step;
+    if (place.stamped) enter_lane(queue, submission, contents, ticket);
 
     if (fence != VK_NULL_HANDLE) fences_[fence] = {&queue, submission.sequence};
     for (const SubmitContents::Signal& signal : contents.signals) {
@@ -71,8 +76,7 @@ SubmitTicket DeviceQueues::begin_submit(VkQueue handle, VkFence fence, SubmitCon
 
     ticket.queue = &queue;
     ticket.sequence = ++queue.submitted;
-    submission.step = session_.submitted(now_ns, ticket.work);
-    if (!submission.executions.empty()) {
+    if (!submission.executions.empty() || submission.in_lane) {
         queue.pending.push_back(std::move(submission));
         let_overwritten_go(queue, session_.counters());
     }
@@ -103,7 +107,7 @@ void DeviceQueues::enter_batches(Queue& queue, Submission& submission, SubmitCon
                     execution.overwritten_before_copy = true;
             }
             for (; first_copy < submission.copies.size(); ++first_copy)
-                contents.copies.push_back({position, submission.copies[first_copy].copy->commands});
+                contents.inserts.push_back({position, submission.copies[first_copy].copy->commands});
         }
     }
 }
@@ -130,10 +134,10 @@ DeviceQueues::Placement DeviceQueues::place_results(const Queue& queue, Submissi
         out.copy = recording->spare_copies.back();
         recording->spare_copies.pop_back();
     } else {
-        chunks_.clear();
-        collect_chunks(*recording, chunks_);
+        copied_chunks_.clear();
+        collect_chunks(*recording, copied_chunks_);
         recording->spare_copies.reserve(recording->copies_made + 1);
-        const CopyStore::Made made = copies_.make(recording->queue_family, chunks_);
+        const CopyStore::Made made = copies_.make(recording->queue_family, copied_chunks_);
         if (made.copy == nullptr) {
             out.if_overwritten = made.why_not;
             return out;
@@ -159,7 +163,7 @@ void DeviceQueues::enter(Queue& queue, Submission& submission, const std::shared
                          Placement& results, SubmitTicket& ticket) {
     ticket.work.dispatches += recording->dispatches;
     ticket.work.begun += recording->ops.size() + recording->unstamped.total();
-    ticket.work.untimed += recording->untimed;
+    if (!session_.stamps_submits()) ticket.work.untimed += recording->untimed;
     ticket.work.opens_label |= recording->opens_step;
     ticket.unstamped += recording->unstamped;
     ticket.stamps += recording->stamps;
@@ -176,7 +180,7 @@ void DeviceQueues::enter(Queue& queue, Submission& submission, const std::shared
     if (is_contested(queue, *recording)) recording->contested = execution.number;
     recording->last_queue = &queue;
     recording->last_sequence = submission.sequence;
-    note_first_uses(pipelines_, execution);
+    submission.first_use |= note_first_uses(pipelines_, execution);
     if (!recording->ops.empty() || recording->resumed_end) {
         submission.in_place |= execution.copy == nullptr;
         submission.executions.push_back(std::move(execution));
@@ -193,8 +197,9 @@ Submission DeviceQueues::spare_submission() {
 }
 
 // A submission whose results were read: its copies may be used again, and so may its memory.
-void DeviceQueues::retire(Submission& submission) {
+void DeviceQueues::retire(Queue& queue, Submission& submission) {
     for (const CopyInFlight& in_flight : submission.copies) in_flight.of->spare_copies.push_back(in_flight.copy);
+    if (submission.bracket != nullptr) queue.spare_brackets.push_back(std::move(submission.bracket));
     submission.executions.clear();
     submission.copies.clear();
     if (spare_submissions_.size() >= kMaxSpareSubmissions) return;
@@ -208,12 +213,13 @@ void DeviceQueues::end_submit(const SubmitTicket& ticket, VkResult result) noexc
     if (ticket.queue == nullptr) return;
     if (result != VK_SUCCESS) {
         // Where the device was lost meanwhile, the submit is among what was lost with it.
-        if (!take_back(ticket)) Counters::add(session_.counters().begun, ticket.work.begun - ticket.unstamped.total());
+        if (!take_back(ticket))
+            Counters::add(session_.counters().begun, ticket.work.begun - ticket.unstamped.total() + ticket.lanes);
         if (result == VK_ERROR_DEVICE_LOST) device_lost();
         return;
     }
     Counters& counters = session_.counters();
-    Counters::add(counters.begun, ticket.work.begun);
+    Counters::add(counters.begun, ticket.work.begun + ticket.lanes);
     Counters::add(counters.executed_dispatches, ticket.work.dispatches);
     Counters::add(counters.stamps, ticket.stamps);
     for (std::size_t i = 0; i < kLossReasonCount; ++i)
@@ -232,9 +238,10 @@ bool DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
         // Newest first: a recording may be in the submission more than once.
         for (auto execution = found->executions.rbegin(); execution != found->executions.rend(); ++execution)
             if (execution->number == execution->recording->executions) --execution->recording->executions;
-        retire(*found);
+        retire(queue, *found);
         queue.pending.erase(found);
     }
+    if (ticket.lanes > 0) queue.lane_entered = kNoStep;
     std::erase_if(
         fences_, [&](const auto& use) { return use.second.queue == &queue && use.second.sequence == ticket.sequence; });
     for (auto& [semaphore, uses] : timelines_)

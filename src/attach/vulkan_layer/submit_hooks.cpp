@@ -69,7 +69,7 @@ SubmitTicket begin_submit(Device& device, VkQueue queue, std::span<const Submit>
         collect(submits, contents);
         SubmitTicket ticket = device.queues().begin_submit(queue, fence, contents, now_ns);
         contents.recordings.clear();    // let go of what the submission alone should hold
-        if (!contents.copies.empty()) submits = rewrite.insert(submits, contents.copies);
+        if (!contents.inserts.empty()) submits = rewrite.insert(submits, contents.inserts);
         return ticket;
     } catch (...) {
         device.queues().give_up();

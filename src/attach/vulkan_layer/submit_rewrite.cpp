@@ -32,13 +32,20 @@ const VkDeviceGroupSubmitInfo* group_of(const VkSubmitInfo& batch) noexcept {
     return nullptr;
 }
 
-// Calls `keep(number)` for each command buffer and `add(copy)` for each of ours behind it. `position` counts the
-// command buffers of all batches.
+// Calls `keep(number)` for each command buffer and `add(number, insert)` for each of ours in front of it and behind it.
+// `position` counts the command buffers of all batches.
 template <class Keep, class Add>
-void weave(uint32_t count, uint32_t& position, std::span<const SubmitContents::Copy>& copies, Keep&& keep, Add&& add) {
+void weave(uint32_t count, uint32_t& position, std::span<const SubmitContents::Insert>& inserts, Keep&& keep,
+           Add&& add) {
+    const auto add_those = [&](uint32_t i, bool in_front) {
+        for (; !inserts.empty() && inserts.front().at == position && inserts.front().in_front == in_front;
+             inserts = inserts.subspan(1))
+            add(i, inserts.front());
+    };
     for (uint32_t i = 0; i < count; ++i, ++position) {
+        add_those(i, true);
         keep(i);
-        for (; !copies.empty() && copies.front().behind == position; copies = copies.subspan(1)) add(i, copies.front());
+        add_those(i, false);
     }
 }
 }    // namespace
@@ -63,8 +70,8 @@ bool takes_copies(const VkSubmitInfo2& batch) noexcept {
 }
 
 std::span<const VkSubmitInfo> SubmitRewrite::insert(std::span<const VkSubmitInfo> batches,
-                                                    std::span<const SubmitContents::Copy> copies) {
-    std::size_t buffers = copies.size();
+                                                    std::span<const SubmitContents::Insert> inserts) {
+    std::size_t buffers = inserts.size();
     std::size_t links = 0;
     for (const VkSubmitInfo& batch : batches) {
         buffers += batch.commandBufferCount;
@@ -88,13 +95,13 @@ std::span<const VkSubmitInfo> SubmitRewrite::insert(std::span<const VkSubmitInfo
         const std::size_t first = buffers_.size();
         const std::size_t first_mask = masks_.size();
         weave(
-            batch.commandBufferCount, position, copies,
+            batch.commandBufferCount, position, inserts,
             [&](uint32_t i) {
                 buffers_.push_back(theirs[i]);
                 if (masks != nullptr) masks_.push_back(masks[i]);
             },
-            [&](uint32_t i, const SubmitContents::Copy& copy) {
-                buffers_.push_back(copy.commands);
+            [&](uint32_t i, const SubmitContents::Insert& insert) {
+                buffers_.push_back(insert.commands);
                 if (masks != nullptr) masks_.push_back(masks[i]);
             });
         batch.pCommandBuffers = buffers_.data() + first;
@@ -122,8 +129,8 @@ void SubmitRewrite::replace_masks(VkSubmitInfo& batch, const VkDeviceGroupSubmit
 }
 
 std::span<const VkSubmitInfo2> SubmitRewrite::insert(std::span<const VkSubmitInfo2> batches,
-                                                     std::span<const SubmitContents::Copy> copies) {
-    std::size_t buffers = copies.size();
+                                                     std::span<const SubmitContents::Insert> inserts) {
+    std::size_t buffers = inserts.size();
     for (const VkSubmitInfo2& batch : batches) buffers += batch.commandBufferInfoCount;
     batches2_.assign(batches.begin(), batches.end());
     buffers2_.clear();
@@ -134,11 +141,11 @@ std::span<const VkSubmitInfo2> SubmitRewrite::insert(std::span<const VkSubmitInf
         const VkCommandBufferSubmitInfo* const theirs = batch.pCommandBufferInfos;
         const std::size_t first = buffers2_.size();
         weave(
-            batch.commandBufferInfoCount, position, copies, [&](uint32_t i) { buffers2_.push_back(theirs[i]); },
-            [&](uint32_t i, const SubmitContents::Copy& copy) {
+            batch.commandBufferInfoCount, position, inserts, [&](uint32_t i) { buffers2_.push_back(theirs[i]); },
+            [&](uint32_t i, const SubmitContents::Insert& insert) {
                 VkCommandBufferSubmitInfo ours{};
                 ours.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
-                ours.commandBuffer = copy.commands;
+                ours.commandBuffer = insert.commands;
                 ours.deviceMask = theirs[i].deviceMask;
                 buffers2_.push_back(ours);
             });

@@ -26,9 +26,9 @@ public:
     /// Shape:   `copies` ascend by `behind`; the answer and what it points to are valid until the next call.
     /// Errors:  throws std::bad_alloc.
     [[nodiscard]] std::span<const VkSubmitInfo> insert(std::span<const VkSubmitInfo> batches,
-                                                       std::span<const SubmitContents::Copy> copies);
+                                                       std::span<const SubmitContents::Insert> inserts);
     [[nodiscard]] std::span<const VkSubmitInfo2> insert(std::span<const VkSubmitInfo2> batches,
-                                                        std::span<const SubmitContents::Copy> copies);
+                                                        std::span<const SubmitContents::Insert> inserts);
 
 private:
     // The structures that may stand in front of the device masks.

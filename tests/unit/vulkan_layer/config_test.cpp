@@ -66,7 +66,7 @@ TEST(LayerConfig, LevelOffIsNotActiveAndNoProblem) {
 }
 
 TEST(LayerConfig, BadValuesTurnItOffAndNameThemselves) {
-    for (const char* level : {"Kernel", "lane", "all", " kernel"}) {
+    for (const char* level : {"Kernel", "Lane", "all", " kernel"}) {
         const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", level}});
         EXPECT_FALSE(config.active()) << level;
         EXPECT_NE(config.problem.find("LAPWING_LEVEL"), std::string::npos) << config.problem;

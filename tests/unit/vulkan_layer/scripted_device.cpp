@@ -76,14 +76,18 @@ VkResult ScriptedDevice::submit_to(VkQueue queue, std::initializer_list<CommandB
     const SubmitTicket ticket = device().queues().begin_submit(queue, fence, contents, tick());
     last_submit_.clear();
     copies_behind_.clear();
-    for (const vulkan_layer::SubmitContents::Copy& inserted : contents.copies)
-        copies_behind_.push_back(inserted.behind);
-    auto copy = contents.copies.begin();
+    for (const vulkan_layer::SubmitContents::Insert& inserted : contents.inserts)
+        if (!inserted.in_front) copies_behind_.push_back(inserted.at);
+    auto insert = contents.inserts.begin();
     uint32_t position = 0;
+    const auto add_ours = [&](bool in_front) {
+        for (; insert != contents.inserts.end() && insert->at == position && insert->in_front == in_front; ++insert)
+            last_submit_.push_back(insert->commands);
+    };
     for (const CommandBuffer* buffer : buffers) {
+        add_ours(true);
         last_submit_.push_back(handles_.at(buffer));
-        for (; copy != contents.copies.end() && copy->behind == position; ++copy)
-            last_submit_.push_back(copy->commands);
+        add_ours(false);
         ++position;
     }
     if (answer == VK_SUCCESS && run) run_last_submit();

@@ -9,7 +9,7 @@ namespace lapwing::vulkan_layer {
 namespace {
 
 using testing::FakeDriver;
-using Copy = SubmitContents::Copy;
+using Copy = SubmitContents::Insert;
 
 VkCommandBuffer buffer(uint64_t number) {
     return FakeDriver::handle<VkCommandBuffer>(number);
