@@ -53,6 +53,10 @@ std::optional<std::string> find_bad_option(const RunOptions& options) {
     check("--skip", parse_skip(options.skip));
     if (options.duration) check("--duration", parse_duration(*options.duration));
     if (options.budget) check("--budget", parse_budget(*options.budget));
+    if (!bad && options.budget && options.level == "basic")
+        return "--budget bounds what timing costs, and --level basic times nothing: leave it out, or use --level lane "
+               "or "
+               "kernel";
     return bad ? bad : find_bad_option(options.file);
 }
 
@@ -75,6 +79,11 @@ std::string why_nothing(const ProgramEnd& end) {
     return " (ggml runs on the CPU unless GGML_VK_VISIBLE_DEVICES is set)";
 }
 
+bool is_layer_disabled() {
+    const char* const disable = std::getenv("LAPWING_VULKAN_LAYER_DISABLE");
+    return disable != nullptr && *disable != '\0';
+}
+
 /// The one line at the end: what was recorded, or why nothing was.
 void print_outcome(const RunOptions& options, const std::string& shown, const RecordingPlace& place,
                    const ProgramEnd& end) {
@@ -83,8 +92,18 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
         say("level off: nothing was recorded");
         return;
     }
+    if (is_layer_disabled()) {
+        say("LAPWING_VULKAN_LAYER_DISABLE is set: nothing was recorded");
+        return;
+    }
     std::error_code ignored;
     if (!std::filesystem::exists(place.path(), ignored)) {
+        if (const std::size_t running = count_processes_with(place.run_variable()); running > 0) {
+            say("nothing was recorded yet: " + std::to_string(running) +
+                (running == 1 ? " process that " : " processes that ") + program +
+                " started outlive it, and record to " + shown + " if they use a GPU");
+            return;
+        }
         say("warning: " + program + " used no GPU API that Lapwing can see: it opened no Vulkan device" +
             why_nothing(end));
         return;
@@ -99,6 +118,11 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
     const Result<RecordingTotals> totals = read_totals(place.path());
     if (!totals) {
         fail(kOk, totals.error().message);
+        return;
+    }
+    if (is_in_use(place.path())) {
+        say(shown + ": " + std::to_string(totals.value().spans) + " spans so far; a process that " + program +
+            " started outlives it and goes on recording");
         return;
     }
     if (did_nothing(totals.value(), end.signalled)) {

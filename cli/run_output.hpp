@@ -27,6 +27,9 @@ public:
     /// Paths of the recordings that child processes of this run left beside it (FILE.<pid>), sorted.
     [[nodiscard]] std::vector<std::string> children() const;
 
+    /// "NAME=value" in the environment of every process of this run.
+    [[nodiscard]] std::string run_variable() const { return "LAPWING_RUN=" + std::to_string(run_); }
+
     RecordingPlace(RecordingPlace&& other) noexcept;
     RecordingPlace& operator=(RecordingPlace&&) = delete;
     RecordingPlace(const RecordingPlace&) = delete;

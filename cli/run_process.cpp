@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace lapwing::cli {
 namespace {
@@ -47,6 +49,22 @@ ProgramEnd wait_and_forward(pid_t child, const sigset_t& watched) {
 }
 
 }    // namespace
+
+std::size_t count_processes_with(const std::string& variable) {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos || name == std::to_string(::getpid())) continue;
+        std::ifstream file(entry.path() / "environ");
+        for (std::string one; std::getline(file, one, '\0');) {
+            if (one != variable) continue;
+            ++count;
+            break;
+        }
+    }
+    return count;
+}
 
 Result<ProgramEnd> run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
     const std::vector<char*> arguments = pointers(command);

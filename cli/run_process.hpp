@@ -23,4 +23,8 @@ struct ProgramEnd {
 [[nodiscard]] Result<ProgramEnd> run_program(const std::vector<std::string>& command,
                                              const std::vector<std::string>& environment);
 
+/// Processes other than this one whose environment was begun with `variable` ("NAME=value"). Those that may not be
+/// looked at (other users') are not counted.
+[[nodiscard]] std::size_t count_processes_with(const std::string& variable);
+
 }    // namespace lapwing::cli

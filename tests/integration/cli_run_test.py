@@ -390,6 +390,9 @@ class Options(CommandTest):
     def test_levels_are_lower_case(self):
         self.refuse("--level", "Kernel", parts=("'Kernel'", "off, basic, lane, kernel"))
 
+    def test_budget_where_nothing_is_timed_is_refused(self):
+        self.refuse("--level", "basic", "--budget", "1%", parts=("--level basic times nothing", "lane or kernel"))
+
     def test_stride_of_zero_is_refused(self):
         self.refuse("--every", "0", parts=("'0'", "from 1 to 1000000"))
 

@@ -45,6 +45,27 @@ class Loading(VulkanTest):
     def test_implicit_layer_is_not_loaded_where_it_is_disabled(self):
         self.assert_not_loaded(self.run_program([], {**IMPLICIT, "LAPWING_VULKAN_LAYER_DISABLE": "1"}))
 
+    def test_explicit_layer_is_silent_where_it_is_disabled(self):
+        self.assert_not_loaded(self.run_program([OURS], {"LAPWING_VULKAN_LAYER_DISABLE": "1"}))
+        run = self.measure(self.program("vk_run"), "nothing", env={"LAPWING_VULKAN_LAYER_DISABLE": "1"}, returncode=3)
+        self.assert_one_line(run.stderr, "LAPWING_VULKAN_LAYER_DISABLE is set: nothing was recorded")
+        self.assertFalse(self.recording.exists())
+
+    def test_second_run_by_hand_says_where_it_records(self):
+        self.assert_recorded_once(self.run_program([OURS], {}))
+        first = self.recording.read_bytes()
+        run = self.run_program([OURS], {})
+        self.assert_one_line(run.stderr, "x.pftrace is there already: recording to ")
+        self.assertEqual(self.recording.read_bytes(), first)
+        self.recording = run.stderr.rpartition(" ")[2].strip()
+        run.stderr = ""
+        self.assert_recorded_once(run)
+
+    def test_recording_that_is_a_folder_is_refused(self):
+        run = self.run_program([OURS], {"LAPWING_OUT": str(self.folder)})
+        self.assert_one_line(run.stderr, "Vulkan layer off: ", "is a folder; name a file in it")
+        self.assertEqual(list(self.folder.parent.glob(self.folder.name + ".*")), [])
+
     def test_explicit_and_implicit_at_once_are_one_layer(self):
         self.assert_recorded_once(self.run_program([OURS], IMPLICIT))
 

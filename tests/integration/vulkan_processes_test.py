@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from vulkan_product import DRIVER, OURS, VulkanTest, folder_of, main
 
@@ -43,6 +44,23 @@ class Processes(VulkanTest):
         self.assertEqual(measured.said, {"parent": 6, "status": 0})
         self.assert_all_measured(measured, 6)
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("x.pftrace")], ["x.pftrace"])
+
+    def test_child_that_outlives_the_program_is_no_program_without_a_gpu(self):
+        # The child opens its device when the program is gone, and then goes on.
+        script = f'(exec >/dev/null 2>&1; sleep 2; exec "{self.program("vk_fork")}" exec) & exit 0'
+        measured = self.measure("sh", "-c", script)
+        self.assert_one_line(measured.stderr, "nothing was recorded yet", "outlive it")
+        self.assertNotIn("warning", measured.stderr)
+        for _ in range(100):
+            if (self.folder / "x.pftrace").exists() and measured.report()["final"]:
+                return
+            time.sleep(0.2)
+        self.fail("the child recorded nothing")
+
+    def test_child_that_is_recording_when_the_program_ends_goes_on(self):
+        script = f'(exec >/dev/null 2>&1; exec "{self.program("vk_fork")}" long 8000) & sleep 3; exit 0'
+        measured = self.measure("sh", "-c", script)
+        self.assert_one_line(measured.stderr, "spans so far", "goes on recording")
 
     def test_second_of_two_runs_is_refused_while_the_first_has_not_opened_a_device_yet(self):
         env = self.vulkan_environment([], None)

@@ -31,7 +31,8 @@ void read(LayerConfig& config, Get get, const char* name, Value& value, Parse&& 
 LayerConfig read_config(Get get) {
     LayerConfig config;
     config.out = text_of(get("LAPWING_OUT"));
-    if (config.out.empty()) return config;
+    // The loader knows this variable for the implicit layer only.
+    if (config.out.empty() || !text_of(get("LAPWING_VULKAN_LAYER_DISABLE")).empty()) return {};
     read(config, get, "LAPWING_LEVEL", config.level, parse_level);
     read(config, get, "LAPWING_STEP", config.step, parse_step_rule);
     read(config, get, "LAPWING_EVERY", config.arming.every, parse_every);
@@ -39,6 +40,8 @@ LayerConfig read_config(Get get) {
     read(config, get, "LAPWING_DURATION", config.arming.duration_ns, parse_duration);
     read(config, get, "LAPWING_BUDGET", config.arming.budget, parse_budget);
     if (const std::string_view text = text_of(get("LAPWING_STEP")); !text.empty()) config.step_text = text;
+    if (config.arming.budget > 0 && config.level == Level::kBasic && config.problem.empty())
+        config.problem = "LAPWING_BUDGET: level basic times nothing that a budget could bound; use lane or kernel";
     if (config.problem.empty()) config.problem = read_file_options(get, config.file);
     return config;
 }

@@ -11,6 +11,8 @@
 namespace lapwing::vulkan_layer {
 
 /// LAPWING_OUT       the recording's file; absent or empty = the layer stays out of the way altogether
+/// LAPWING_VULKAN_LAYER_DISABLE
+///                   not empty: as if LAPWING_OUT were
 /// LAPWING_LEVEL     off, basic, lane or kernel (default kernel)
 /// LAPWING_STEP      what makes a step: parse_step_rule() (default sync)
 /// LAPWING_EVERY, LAPWING_SKIP, LAPWING_DURATION, LAPWING_BUDGET

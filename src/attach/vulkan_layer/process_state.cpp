@@ -61,6 +61,9 @@ Session* open_session() {
         say(session.error().message);
         return nullptr;
     }
+    // `lapwing run` expects other names and joins the files; where nobody does, whoever looks for the file must know.
+    if (const std::string& path = session.value()->path(); path != config.out && config.file.run_id == 0)
+        std::fprintf(stderr, "lapwing: %s is there already: recording to %s\n", config.out.c_str(), path.c_str());
     static_cast<void>(registry());
     if (std::atexit(at_exit) != 0 || pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
         say("the process has no room for exit handlers");

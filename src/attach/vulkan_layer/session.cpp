@@ -28,7 +28,9 @@ Result<std::unique_ptr<Session>> Session::open(const LayerConfig& config) {
     if (!writer.ok()) return writer.error();
     // Before there is a thread: whatever ends the process, the file says whose it is.
     if (Status announced = (*writer)->process(describe_process(config)); !announced.ok()) return announced.error();
-    return std::make_unique<Session>(config, make_recorder(std::move(writer).value()));
+    auto session = std::make_unique<Session>(config, make_recorder(std::move(writer).value()));
+    session->path_ = std::move(path).value();
+    return session;
 }
 
 Session::Session(const LayerConfig& config, std::unique_ptr<Recorder> recorder)

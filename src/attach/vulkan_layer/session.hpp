@@ -48,6 +48,9 @@ public:
     /// This process as a recording describes it.
     [[nodiscard]] static ProcessInfo describe_process(const LayerConfig& config);
 
+    /// The recording's file; empty where the recorder came from elsewhere.
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
     /// Whether command buffers that are begun now get stamps.
     /// Cost:    hot: a constant and one relaxed load.
     [[nodiscard]] bool armed() const noexcept { return stamps_commands() && steps_.armed(); }
@@ -111,6 +114,7 @@ private:
     [[nodiscard]] RecordingStats stats(bool final) const;
 
     const LayerConfig config_;
+    std::string path_;
     const int64_t opened_ns_;
     Counters counters_;
     LabelTable labels_;

@@ -65,6 +65,36 @@ TEST(LayerConfig, LevelOffIsNotActiveAndNoProblem) {
     EXPECT_EQ(config.problem, "");
 }
 
+TEST(LayerConfig, TheVariableThatDisablesTheLayerHasTheLastWord) {
+    const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_VULKAN_LAYER_DISABLE", "1"}});
+    EXPECT_FALSE(config.active());
+    EXPECT_EQ(config.problem, "");
+    EXPECT_TRUE(read({{"LAPWING_OUT", "a"}, {"LAPWING_VULKAN_LAYER_DISABLE", ""}}).active());
+}
+
+TEST(LayerConfig, LevelLaneIsTaken) {
+    const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", "lane"}, {"LAPWING_BUDGET", "1%"}});
+    EXPECT_TRUE(config.active());
+    EXPECT_EQ(config.level, Level::kLane);
+}
+
+TEST(LayerConfig, WhatHasNoEffectIsRefused) {
+    const LayerConfig budget = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", "basic"}, {"LAPWING_BUDGET", "1%"}});
+    EXPECT_EQ(budget.problem,
+              "LAPWING_BUDGET: level basic times nothing that a budget could bound; use lane or kernel");
+    const LayerConfig keep = read({{"LAPWING_OUT", "a"}, {"LAPWING_KEEP", "3"}});
+    EXPECT_EQ(keep.problem, "LAPWING_KEEP bounds the number of files that LAPWING_MAX_BYTES makes: set both");
+}
+
+TEST(LayerConfig, TextsNameTheRange) {
+    const LayerConfig level = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", "max"}});
+    EXPECT_EQ(level.problem, "LAPWING_LEVEL: level \"max\" is not known: use off, basic, lane or kernel");
+    const LayerConfig compress = read({{"LAPWING_OUT", "a"}, {"LAPWING_COMPRESS", "yes"}});
+    EXPECT_EQ(compress.problem, "LAPWING_COMPRESS: 'yes' is not 0 or 1");
+    const LayerConfig keep = read({{"LAPWING_OUT", "a"}, {"LAPWING_KEEP", "-1"}});
+    EXPECT_EQ(keep.problem, "LAPWING_KEEP: '-1' is not 0 or a whole number from 1 to 1000000");
+}
+
 TEST(LayerConfig, BadValuesTurnItOffAndNameThemselves) {
     for (const char* level : {"Kernel", "Lane", "all", " kernel"}) {
         const LayerConfig config = read({{"LAPWING_OUT", "a"}, {"LAPWING_LEVEL", level}});

@@ -35,6 +35,14 @@ TEST_F(OutputFile, TheFirstProcessOwnsTheFileAndLaterOnesGetTheirOwn) {
     EXPECT_TRUE(std::filesystem::exists(path("x.pftrace.101")));
 }
 
+TEST_F(OutputFile, AFolderIsRefusedAndNothingIsWrittenBesideIt) {
+    const auto claimed = claim_output_file(folder_.string(), 103);
+    ASSERT_FALSE(claimed.ok());
+    EXPECT_NE(claimed.error().message.find("is a folder; name a file in it"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(folder_.string() + ".103"));
+    EXPECT_FALSE(claim_output_file("/dev/null", 103).ok());
+}
+
 // TRT-LLM#13536, opencl-intercept#374: two writers of one file.
 TEST_F(OutputFile, WhatAnotherProcessWroteIsNotTouched) {
     std::ofstream(path("x.pftrace")) << "theirs";
