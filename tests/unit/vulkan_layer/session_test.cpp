@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "attach/vulkan_layer/host_track.hpp"
@@ -247,6 +248,28 @@ TEST(LayerHostTrack, EachThreadHasATrackOfItsOwn) {
     Session& session = scripted.session();
     for (int i = 0; i < 3; ++i) std::thread([&] { record_host_call(session, HostCall::kQueueSubmit, 1, 2); }).join();
     EXPECT_EQ(scripted.stream.tracks.size(), 3u);
+}
+
+// Field case F8: what a thread has left behind was freed under the hands of whoever collects it.
+TEST(LayerHostTrack, ThreadsMayEndWhileTheirSpansAreCollected) {
+    constexpr int kThreads = 200;
+    ScriptedDevice scripted;
+    Session& session = scripted.session();
+    std::atomic<bool> ended{false};
+    std::thread collector([&] {
+        while (!ended) session.publish_stats(false);
+    });
+    for (int i = 0; i < kThreads; i += 4) {
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 4; ++t)
+            threads.emplace_back([&] { record_host_call(session, HostCall::kQueueSubmit, 1000, 1500); });
+        for (std::thread& thread : threads) thread.join();
+    }
+    ended = true;
+    collector.join();
+    EXPECT_EQ(scripted.stream.host_spans().size(), static_cast<std::size_t>(kThreads));
+    EXPECT_EQ(scripted.stream.tracks.size(), static_cast<std::size_t>(kThreads));
+    EXPECT_EQ(scripted.stream.unannounced, 0u);
 }
 
 TEST(LayerNames, ANameGivenLaterIsTheOneThatIsShown) {
