@@ -29,7 +29,7 @@ Telemetry::State::State(const KernelTableOptions& options, const TelemetryConfig
       kernel_count(std::max(options.max_kernels, 1u) + 1),
       kernel_sites(std::make_unique<std::atomic<SiteId>[]>(kernel_count)),
       sink(kernels, lanes),
-      arming({.every = config.kernel_span_every()}) {}
+      kernel_span_every(config.kernel_span_every()) {}
 
 Telemetry::~Telemetry() {
     delete state_.load(std::memory_order_relaxed);
@@ -53,7 +53,7 @@ void Telemetry::configure(const TelemetryConfig& config) noexcept {
     config_.store(config);
     State* const known = config.level() == Level::kOff ? state_.load(std::memory_order_acquire) : &state();
     if (known != nullptr) {
-        known->arming = Arming({.every = config.kernel_span_every()});
+        known->kernel_span_every = config.kernel_span_every();
         known->kernel_step = 0;
     }
     set_level(config.level());
@@ -157,7 +157,7 @@ bool Telemetry::begin_step() noexcept {
         if (first && !stream.harvest().ok()) s.sink_errors.add();
         stream.begin_step(lanes ? s.step : kNoStep);
     });
-    const bool armed = at(Level::kKernel) && s.arming.decide(s.kernel_step++, 0).armed;
+    const bool armed = at(Level::kKernel) && s.kernel_step++ % s.kernel_span_every == 0;
     armed_.store(armed, std::memory_order_relaxed);
     if (lanes) {
         ++s.step;

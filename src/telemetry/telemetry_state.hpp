@@ -7,7 +7,6 @@
 #include <mutex>
 #include <string>
 
-#include "lapwing/arming.hpp"
 #include "lapwing/telemetry.hpp"
 #include "telemetry/telemetry_sink.hpp"
 
@@ -69,8 +68,8 @@ struct Telemetry::State {
     GpuSpanFigures retired;    // of streams that were taken away; under the lock
 
     // Of whoever begins steps.
-    Arming arming;
-    uint32_t kernel_step = 0;
+    uint32_t kernel_span_every;
+    uint64_t kernel_step = 0;    // since it was configured: 64 bits, a server runs for years
     uint32_t step = 0;
     Counter steps;
     Counter armed_steps;

@@ -46,6 +46,9 @@ TEST_F(TelemetryServer, LeavingLevelKernelDisarmsAndConfiguringArmsTheNextStep) 
     set_level(Level::kKernel);
     EXPECT_FALSE(hub.kernel_spans_armed()) << "not before a step decides";
     configure("kernel", 4);
+    EXPECT_TRUE(hub.step_begin());
+    EXPECT_TRUE(hub.kernel_spans_armed());
+    configure("kernel", 4);
     EXPECT_FALSE(hub.kernel_spans_armed()) << "configuring disarms";
     EXPECT_TRUE(hub.step_begin());
 }
@@ -281,6 +284,55 @@ TEST_F(TelemetryServer, StreamsComeAndGoAndTheirCountsStay) {
     hub.lane_begin(kDecode, 0);
     EXPECT_EQ(hub.snapshot().misuse.no_stream, 1u);
     EXPECT_EQ(lane_count("decode"), 2u);
+}
+
+// A stream that counts how often it is harvested.
+struct CountedStream final : TelemetryQueue {
+    explicit CountedStream(const void* of) : the_ring(of) {}
+    void lane_begin(uint32_t) noexcept override {}
+    void lane_end(uint32_t) noexcept override {}
+    void begin_step(uint32_t) noexcept override {}
+    DeviceToken kernel_begin(SiteId) noexcept override { return {}; }
+    void kernel_end(DeviceToken) noexcept override {}
+    Status harvest() noexcept override {
+        ++harvests;
+        return {};
+    }
+    bool busy() const noexcept override { return is_busy; }
+    const void* ring() const noexcept override { return the_ring; }
+    DeviceRingStats ring_stats() const noexcept override { return {}; }
+    LaneStats lane_stats() const noexcept override { return {}; }
+    uint32_t device() const noexcept override { return 1; }
+    const char* unsupported_reason() const noexcept override { return ""; }
+
+    const void* the_ring;
+    int harvests = 0;
+    bool is_busy = false;
+};
+
+TEST_F(TelemetryServer, ARingIsHarvestedOnceAStepAndOffOnlyUntilNothingIsLeft) {
+    const int rings[2]{};
+    CountedStream first(&rings[0]);
+    CountedStream second(&rings[0]);
+    CountedStream third(&rings[1]);
+    for (CountedStream* stream : {&first, &second, &third}) ASSERT_TRUE(hub.install(*stream).ok());
+    configure("lane");
+    hub.step_begin();
+    hub.step_begin();
+    EXPECT_EQ(first.harvests, 2);
+    EXPECT_EQ(second.harvests, 0) << "of the first one's ring";
+    EXPECT_EQ(third.harvests, 2);
+    set_level(Level::kOff);
+    third.is_busy = true;
+    hub.step_begin();
+    hub.step_begin();
+    EXPECT_EQ(third.harvests, 4);
+    third.is_busy = false;
+    hub.step_begin();
+    hub.step_begin();
+    hub.step_begin();
+    EXPECT_EQ(third.harvests, 5) << "settled: off means off";
+    for (CountedStream* stream : {&first, &second, &third}) hub.uninstall(*stream);
 }
 
 TEST_F(TelemetryServer, ThereAreSixteenStreamsAtMost) {
