@@ -8,6 +8,7 @@
 #include "lapwing/backend_timer.hpp"        // IWYU pragma: export
 #include "lapwing/brick_id.hpp"             // IWYU pragma: export
 #include "lapwing/brick_profiler.hpp"       // IWYU pragma: export
+#include "lapwing/brick_report.hpp"         // IWYU pragma: export
 #include "lapwing/brick_snapshot.hpp"       // IWYU pragma: export
 #include "lapwing/brick_stats.hpp"          // IWYU pragma: export
 #include "lapwing/budget.hpp"               // IWYU pragma: export
