@@ -13,7 +13,8 @@ import tempfile
 
 SMALL, LARGE = 20_000, 120_000    # both fit the ring, so that no drop path is counted
 NAMES = ["floor/load_branch", "floor/one_tick", "floor/two_ticks", "floor/two_ticks_ring",
-         "span/off", "span/enabled", "lap/enabled", "ring/span_and_harvest"]
+         "span/off", "span/enabled", "lap/enabled", "ring/span_and_harvest",
+         "histogram/record", "brick/off", "brick/start_stop", "brick/record_deferred"]
 
 
 def instructions(program, name, operations):

@@ -3,8 +3,10 @@
 #include <array>
 #include <atomic>
 
+#include "lapwing/brick_profiler.hpp"
 #include "lapwing/clock.hpp"
 #include "lapwing/device_ring.hpp"
+#include "lapwing/histogram.hpp"
 #include "lapwing/host_spans.hpp"
 #include "lapwing/sim_backend.hpp"
 #include "lapwing/span.hpp"
@@ -116,6 +118,56 @@ public:
     }
 }
 
+namespace {
+// Never destroyed: the thread's place in it is looked at until the thread ends.
+BrickProfiler& bricks() {
+    static BrickProfiler& profiler = *new BrickProfiler({.enabled = true});
+    return profiler;
+}
+}    // namespace
+
+[[gnu::noinline, gnu::aligned(64)]] void loop_brick(int n) {
+    BrickProfiler& profiler = bricks();
+    for (int i = 0; i < n; ++i) {
+        BrickTimer timer = profiler.start_brick(static_cast<BrickId>(i & 15));
+        barrier();
+        (void)profiler.stop_brick(timer, 1);
+        barrier();
+    }
+}
+
+[[gnu::noinline, gnu::aligned(64)]] void loop_brick_off(int n) {
+    static BrickProfiler& profiler = *new BrickProfiler;
+    for (int i = 0; i < n; ++i) {
+        BrickTimer timer = profiler.start_brick(BrickId::kRmsNorm);
+        barrier();
+        (void)profiler.stop_brick(timer, 1);
+        barrier();
+    }
+}
+
+// As an engine without device stamps does it: the start, the launch, the record; at the end of a step one finalize.
+[[gnu::noinline, gnu::aligned(64)]] void loop_brick_deferred(int n) {
+    BrickProfiler& profiler = bricks();
+    for (int i = 0; i < n; ++i) {
+        const uint64_t start = profiler.elapsed_ns();
+        barrier();
+        (void)profiler.record_deferred(static_cast<BrickId>(i & 15), start, 1);
+        barrier();
+    }
+    profiler.finalize(profiler.elapsed_ns());
+}
+
+[[gnu::noinline, gnu::aligned(64)]] void loop_histogram(int n) {
+    static LogLinearHistogram& histogram = *new LogLinearHistogram;
+    for (int i = 0; i < n; ++i) {
+        const uint64_t begin = bare_tick();
+        barrier();
+        histogram.record(bare_tick() - begin);
+        barrier();
+    }
+}
+
 const std::vector<Row>& rows() {
     static const std::vector<Row> all{
         {"floor/load_branch", loop_load_branch, false, nullptr},
@@ -125,6 +177,10 @@ const std::vector<Row>& rows() {
         {"span/off", loop_span, false, "floor/load_branch"},
         {"span/enabled", loop_span, true, "floor/two_ticks"},
         {"lap/enabled", loop_lap, true, "floor/one_tick"},
+        {"histogram/record", loop_histogram, false, "floor/two_ticks"},
+        {"brick/off", loop_brick_off, false, "floor/load_branch"},
+        {"brick/start_stop", loop_brick, false, "floor/two_ticks"},
+        {"brick/record_deferred", loop_brick_deferred, false, "floor/two_ticks"},
     };
     return all;
 }

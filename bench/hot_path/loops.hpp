@@ -17,6 +17,10 @@ void loop_two_ticks(int n);         // two of them
 void loop_two_ticks_ring(int n);    // two of them, and 32 bytes into a ring that is in the cache
 void loop_span(int n);              // a Span at whatever level is set
 void loop_lap(int n);               // a Lap
+void loop_histogram(int n);         // two ticks, and their distance into a LogLinearHistogram
+void loop_brick_off(int n);         // a brick of a profiler that is off
+void loop_brick(int n);             // bricks of 16 ids, folded by the thread: all that they cost until a snapshot
+void loop_brick_deferred(int n);    // deferred records of 16 ids, and finalize() once a loop
 
 /// One row of the table: a loop, the level it runs at, the floor it is compared with.
 struct Row {
