@@ -274,11 +274,9 @@ std::string to_text(const RecordingTotals& totals, bool killed) {
     }
     if (!reasons.empty()) out += " (" + reasons + ")";
     if (totals.stats.left_out != 0) out += ", " + std::to_string(totals.stats.left_out) + " dropped with older parts";
-    const uint64_t known = totals.spans + totals.stats.lost.total() + totals.stats.left_out;
-    if (totals.stats.write_error != 0 && totals.stats.begun > known)
-        out += ", " + std::to_string(totals.stats.begun - known) + " not written";
-    if (totals.stats.write_error != 0)
-        out += ", ends early (" + std::string(std::strerror(static_cast<int>(totals.stats.write_error))) + ")";
+    const int error = static_cast<int>(totals.stats.write_error);
+    if (error != 0)
+        out += ", ends early (" + std::string(std::strerror(error)) + advice(error) + ")";
     else if (cut)
         out += killed ? ", ends early (killed)"
                       : ", ends early (_exit or exec in the program, a part of it killed, or no room on the disk)";

@@ -22,8 +22,9 @@ enum class LossReason : uint8_t {
     kUnreliableDriver,    ///< a driver known to report wrong times for this kind of work
     kOverwritten,         ///< the result was overwritten by a later submission before it could be read
     kDriverError,         ///< the driver refused the stamp or its result
+    kUnwritten,           ///< it was measured, and the recording could not be written any more (a full disk)
 };
-inline constexpr std::size_t kLossReasonCount = 12;
+inline constexpr std::size_t kLossReasonCount = 13;
 
 /// The reason's name in reports and files ("ring_full", ...). Static string.
 [[nodiscard]] const char* to_text(LossReason reason) noexcept;

@@ -61,7 +61,8 @@ struct ReadSummary {
 /// Reads a recording and drives `sink` with its content, in file order; `sink.close()` is not called.
 /// Shape:   memory is bounded by lanes and sites, not by spans. A repeated device, track or site replaces the earlier
 ///          one. Names come as they were recorded and need not be valid UTF-8. Spans come before the step records that
-///          they belong to, or after them.
+///          they belong to, or after them. Where the disk was full before the program ended, what was begun and is
+///          not in the file is told as lost (unwritten).
 /// Errors:  kNotFound, kUnreadable, kBadFormat (empty, not a trace, no Lapwing recording, damaged), kUnsupported (a
 ///          newer format, packets compressed by zstd, two recordings in one file): the message names the file, the
 ///          place and what to do. The sink's own first error is returned as it is. A torn tail is not an error.

@@ -29,9 +29,13 @@ struct RecorderOptions {
 ///          destructor leaks the state on purpose.
 class Recorder : public SpanSink {
 public:
-    /// Spans handed over that will never reach the sink: the writer was too far behind, had failed or was closed. The
-    /// producer counts them as lost (ring_full).
+    /// Spans handed over that will never reach the sink, because the writer was too far behind. The producer counts
+    /// them as lost (ring_full).
     [[nodiscard]] virtual uint64_t dropped() const noexcept = 0;
+
+    /// Spans handed over that will never reach the sink, because it had failed or was closed. The producer counts them
+    /// as lost (unwritten); those that a failed file had taken already are counted by who reads it.
+    [[nodiscard]] virtual uint64_t unwritten() const noexcept = 0;
 
     /// Steps dropped because the writer was too far behind.
     [[nodiscard]] virtual uint64_t dropped_steps() const noexcept = 0;

@@ -24,6 +24,7 @@ Errc code_of(LossReason reason) {
         case LossReason::kImplausible:
         case LossReason::kOverwritten:
         case LossReason::kDriverError:
+        case LossReason::kUnwritten:    // of recordings only
             break;
     }
     return Errc::kDriver;
@@ -51,6 +52,7 @@ std::string sentence(const TimerReading& reading) {
         case LossReason::kImplausible:
         case LossReason::kUnreliableDriver:
         case LossReason::kOverwritten:
+        case LossReason::kUnwritten:
             break;
     }
     return "what the driver delivered is no time; measure again";

@@ -45,6 +45,9 @@ const char* remedy(LossReason reason) {
         case LossReason::kDriverError:
             return "the driver refused the stamps or their results";
     }
+        case LossReason::kUnwritten:
+            return "the recording could not be written: free some space, or record less (--every N, --last T, "
+                   "--compress)";
     return "";
 }
 
@@ -91,7 +94,7 @@ void note_file(const Report& report, Notes& notes) {
         notes.warn(
             fmt::format("{} begun {} neither in the recording nor counted as lost{}",
                         counted(report.unaccounted(), "span", "spans"), report.unaccounted() == 1 ? "is" : "are",
-                        report.stats.final && !source.torn && report.stats.write_error == 0
+                        report.stats.final && !source.torn
                             ? ", although the recording is complete: this is a fault of Lapwing, please report it"
                             : ": they were in flight at the end, or in the part that is missing"));
     }

@@ -275,12 +275,15 @@ Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
         case message(own::kStats): {
             RecordingStats stats;
             if (!decode(body, stats)) return damaged("expected statistics");
+            failed_.reset();
+            if (stats.write_error != 0 && stats.final) failed_ = stats;
             return told(sink_.stats(stats));
         }
         case message(own::kLooseSpan): {
             SpanRecord span;
             if (!decode(body, span)) return damaged("expected a span");
             ++loose_spans_;
+            loose_device_spans_ += on_device(span.track) ? 1u : 0u;
             return add(span);
         }
         default:
@@ -334,6 +337,7 @@ Status RecordingReader::end_slice(Sequence& sequence, int64_t at_ns) {
     span.site = open.site;
     span.step = open.step;
     span.track = sequence.track;
+    ++sequence.spans;
     return add(span);
 }
 
@@ -353,8 +357,7 @@ Status RecordingReader::announce_undescribed(const SpanRecord& span) {
     Site site;
     const auto name = names_.find(span.site);
     site.op = name != names_.end() ? name->second : "site " + std::to_string(span.site);
-    const auto kind = track_kinds_.find(span.track);
-    if (kind != track_kinds_.end() && kind->second == TrackKind::kHostThread) site.kind = SpanKind::kHost;
+    if (!on_device(span.track)) site.kind = SpanKind::kHost;
     return told(sink_.site(span.site, site));
 }
 
@@ -370,8 +373,24 @@ Status RecordingReader::told(Status status) {
     return status;
 }
 
+// A track that was never announced counts as the device's.
+bool RecordingReader::on_device(TrackId track) const {
+    const auto kind = track_kinds_.find(track);
+    return kind == track_kinds_.end() || kind->second == TrackKind::kDeviceQueue;
+}
+
+// What a failed writer still held back it cannot count itself: what was begun, and is neither here nor lost otherwise.
+Status RecordingReader::settle_unwritten() {
+    uint64_t known = loose_device_spans_ + failed_->lost.total() + failed_->left_out;
+    for (const auto& [id, state] : sequences_) known += on_device(state.track) ? state.spans : 0;
+    if (failed_->begun <= known) return {};
+    failed_->lost[LossReason::kUnwritten] += failed_->begun - known;
+    return told(sink_.stats(*failed_));
+}
+
 Status RecordingReader::finish(ReadSummary& summary) {
     Status status = sink_failed_ ? Status() : hand_over();
+    if (status.ok() && !sink_failed_ && failed_) status = settle_unwritten();
     summary.spans = spans_;
     summary.loose_spans = loose_spans_;
     summary.unknown_sites = unknown_sites_;

@@ -39,6 +39,7 @@ private:
     };
     struct Sequence {
         TrackId track = 0;    // 0 = carries no spans
+        uint64_t spans = 0;
         bool incremental = false;
         uint32_t step = kNoStep;
         uint64_t default_clock = 0;
@@ -69,6 +70,8 @@ private:
     Status add(const SpanRecord& span);
     Status hand_over();
     Status told(Status status);
+    [[nodiscard]] bool on_device(TrackId track) const;
+    Status settle_unwritten();
 
     [[nodiscard]] bool described(SiteId id) const noexcept;
     void set_described(SiteId id);
@@ -90,6 +93,8 @@ private:
     std::unordered_set<SiteId> announced_;             // sites told to the sink by their interned name only
     std::unordered_map<SiteId, std::string> names_;    // interned names of sites without a description
     std::unordered_map<TrackId, TrackKind> track_kinds_;
+    uint64_t loose_device_spans_ = 0;
+    std::optional<RecordingStats> failed_;    // the latest statistics, where they are the last word of a failed writer
 };
 
 }    // namespace lapwing::trace

@@ -44,6 +44,7 @@ struct State {
 
     std::atomic<bool> abandoned{false};    // set when close gave up: the writer stops at the next block
     std::atomic<uint64_t> dropped{0};
+    std::atomic<uint64_t> unwritten{0};
     std::atomic<uint64_t> dropped_steps{0};
     std::unique_ptr<SpanSink> sink;    // the writer thread's alone
     const RecorderOptions options;
@@ -93,7 +94,7 @@ private:
         if (ok_) status = batch_.feed(*state_->sink, fed, [&] { return state_->abandoned.load(); });
         unflushed_ = unflushed_ || !batch_.empty();
         batch_.clear();
-        state_->dropped += taken - fed;
+        state_->unwritten += taken - fed;
         const std::lock_guard lock(state_->mutex);
         state_->in_flight = 0;
         state_->waiting_steps -= steps;
@@ -180,7 +181,7 @@ public:
         State& state = *state_;
         const std::lock_guard lock(state.mutex);
         if (Status status = refusal(); !status.ok()) {
-            state.dropped += spans.size();
+            state.unwritten += spans.size();
             return status;
         }
         const std::size_t waiting = state.pending.spans() + state.in_flight;
@@ -232,6 +233,9 @@ public:
     }
 
     [[nodiscard]] uint64_t dropped() const noexcept override { return state_->dropped.load(std::memory_order_relaxed); }
+    [[nodiscard]] uint64_t unwritten() const noexcept override {
+        return state_->unwritten.load(std::memory_order_relaxed);
+    }
     [[nodiscard]] uint64_t dropped_steps() const noexcept override {
         return state_->dropped_steps.load(std::memory_order_relaxed);
     }

@@ -258,11 +258,13 @@ class Outcome(CommandTest):
         script = f"ulimit -f 64; trap '' XFSZ; \"{WRITE_RECORDING}\" --spans 200000 2>/dev/null; exit 4"
         result = self.lapwing("run", "-o", "x.pftrace", "--", "bash", "-c", script)
         self.assertEqual(result.returncode, 4)
-        self.assert_one_line(result.stderr, "x.pftrace", "0 lost, ", " not written, ends early (File too large)")
+        self.assert_one_line(result.stderr, "x.pftrace", " lost (unwritten ", "), ends early (File too large; raise the file size limit (ulimit -f))")
         self.assertLessEqual((self.folder / "x.pftrace").stat().st_size, 64 * 1024)
         report = self.report("x.pftrace")
         self.assertEqual(report["write_error"], "File too large")
-        self.assertEqual(report["begun"] + report["unaccounted"], 200000)
+        self.assertEqual((report["begun"], report["unaccounted"]), (200000, 0))
+        self.assertEqual(report["lost"]["by_reason"], {"unwritten": 200000 - report["spans"]})
+        self.assertIn("free some space", " ".join(note["text"] for note in report["notes"]))
 
     def test_disk_that_is_full_from_the_start_is_refused_before_the_program_starts(self):
         result = subprocess.run(["bash", "-c", f'ulimit -f 0; "{LAPWING}" run -o x.pftrace -- touch started'],

@@ -93,10 +93,15 @@ void Session::device_spans(std::span<const SpanRecord> spans) {
     if (spans.empty()) return;
     const std::lock_guard lock(sink_mutex_);
     const uint64_t dropped_before = recorder_->dropped();
+    const uint64_t unwritten_before = recorder_->unwritten();
     static_cast<void>(recorder_->spans(spans));
-    const uint64_t dropped = std::min<uint64_t>(recorder_->dropped() - dropped_before, spans.size());
+    const uint64_t dropped = recorder_->dropped() - dropped_before;
+    // The writer's own thread may have given others up meanwhile; those were counted as recorded and are told apart
+    // by who reads the file.
+    const uint64_t unwritten = std::min<uint64_t>(recorder_->unwritten() - unwritten_before, spans.size() - dropped);
     if (dropped > 0) counters_.lost.add(LossReason::kRingFull, dropped);
-    Counters::add(counters_.recorded, spans.size() - dropped);
+    if (unwritten > 0) counters_.lost.add(LossReason::kUnwritten, unwritten);
+    Counters::add(counters_.recorded, spans.size() - dropped - unwritten);
 }
 
 void Session::host_span(TrackId track, HostCall call, bool polled, int64_t begin_ns, int64_t end_ns) {

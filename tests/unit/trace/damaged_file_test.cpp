@@ -168,7 +168,7 @@ TEST(DamagedFile, ValueThatDoesNotFitItsFieldIsRefusedNotTruncated) {
         {trace::own::kSite, {"\x08\x01\x58\x02", 4}},             // validity 2
         {trace::own::kTrack, {"\x08\x80\x80\x04", 4}},            // id 65536
         {trace::own::kTrack, {"\x10\x01", 2}},                    // no id
-        {trace::own::kStats, {"\x22\x04\x08\x0c\x10\x01", 6}},    // loss reason 12
+        {trace::own::kStats, {"\x22\x04\x08\x0d\x10\x01", 6}},    // loss reason 13
         {trace::own::kSite, {"\x08\x01\x12\x05op", 6}},           // a label that runs off its message
     };
     for (const auto& [field, body] : bodies) {

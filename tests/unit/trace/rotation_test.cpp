@@ -272,6 +272,10 @@ TEST_F(Rotation, FullDiskLeavesItsReasonInTheFile) {
                 if (status.ok()) status = now;
             }
             if (status.ok() || handed != 50'000) ::_exit(22);
+            RecordingStats last;
+            last.begun = last.recorded = handed;
+            last.final = true;
+            static_cast<void>(writer->stats(last));
             ::_exit(writer->close().ok() ? 23 : 0);
         }
         int state = 0;
@@ -284,6 +288,7 @@ TEST_F(Rotation, FullDiskLeavesItsReasonInTheFile) {
         ASSERT_TRUE(sink.latest_stats);
         EXPECT_EQ(sink.latest_stats->write_error, EFBIG);
         EXPECT_EQ(sink.latest_stats->begun, 50'000u);
+        EXPECT_EQ(sink.all.size() + sink.latest_stats->lost[LossReason::kUnwritten], 50'000u);
         EXPECT_GT(sink.all.size(), 20'000u);
     }
 }

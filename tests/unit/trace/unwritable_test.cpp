@@ -78,6 +78,39 @@ std::vector<SpanRecord> many_spans(std::size_t count) {
     return spans;
 }
 
+// The last word of the writer says what the program had begun; how much of it is in the file only a reader can tell.
+TEST(Unwritable, WhatAFullDiskKeptOutIsLostAsUnwrittenAndTheSumsHold) {
+    const TemporaryFile file;
+    EXPECT_EQ(in_child_with_file_limit(20'000, true,
+                                       [&] {
+                                           auto writer = open_perfetto_writer(file.path());
+                                           if (!writer.ok()) return 1;
+                                           SpanSink& sink = **writer;
+                                           std::ignore = sink.process({1, "p", "v", "kernel", 1});
+                                           std::ignore = sink.track({1, TrackKind::kDeviceQueue, 0, "queue 0"});
+                                           std::ignore = sink.track({2, TrackKind::kHostThread, 0, "thread 1"});
+                                           std::ignore = sink.site(1, site_of("op"));
+                                           std::ignore = sink.spans(std::vector{span_of(2, 1000, 50, 1)});
+                                           std::ignore = sink.flush();
+                                           std::ignore = sink.spans(many_spans(10'000));
+                                           std::ignore = sink.flush();
+                                           RecordingStats stats;
+                                           stats.begun = 10'010;
+                                           stats.recorded = 10'000;
+                                           stats.lost[LossReason::kReversed] = 10;
+                                           stats.final = true;
+                                           return sink.stats(stats).ok() ? 2 : 0;
+                                       }),
+              0);
+    CaptureSink sink;
+    const auto summary = read_perfetto(file.path(), sink);
+    ASSERT_TRUE(summary.ok());
+    ASSERT_TRUE(sink.latest_stats);
+    EXPECT_EQ(sink.latest_stats->write_error, EFBIG);
+    EXPECT_EQ(sink.latest_stats->lost[LossReason::kReversed], 10u);
+    EXPECT_EQ(sink.latest_stats->lost[LossReason::kUnwritten], 10'000 - (summary->spans - 1));
+}
+
 int write_until_refused(SpanSink& sink) {
     if (!sink.process({1, "p", "v", "kernel", 1}).ok()) return 10;
     if (!sink.track({1, TrackKind::kDeviceQueue, 0, "queue 0"}).ok()) return 11;
@@ -119,20 +152,20 @@ TEST(Unwritable, FullDiskKeepsAllWholePacketsAndTheError) {
 // The limit's signal would end the program; on the recorder's own thread it is blocked.
 TEST(Unwritable, FileSizeLimitDoesNotKillAProgramThatRecordsThroughARecorder) {
     const TemporaryFile file;
-    EXPECT_EQ(in_child_with_file_limit(
-                  20'000, false,
-                  [&] {
-                      auto writer = open_perfetto_writer(file.path());
-                      if (!writer.ok()) return 1;
-                      auto recorder = make_recorder(std::move(*writer), {.flush_interval_ns = 1'000'000});
-                      std::ignore = recorder->process({1, "p", "v", "kernel", 1});
-                      std::ignore = recorder->track({1, TrackKind::kDeviceQueue, 0, "queue 0"});
-                      std::ignore = recorder->site(1, site_of("op"));
-                      std::ignore = recorder->spans(many_spans(10'000));
-                      const Status status = recorder->close();
-                      return !status.ok() && status.error().code == Errc::kUnwritable && recorder->dropped() > 0 ? 0
-                                                                                                                 : 2;
-                  }),
+    EXPECT_EQ(in_child_with_file_limit(20'000, false,
+                                       [&] {
+                                           auto writer = open_perfetto_writer(file.path());
+                                           if (!writer.ok()) return 1;
+                                           auto recorder =
+                                               make_recorder(std::move(*writer), {.flush_interval_ns = 1'000'000});
+                                           std::ignore = recorder->process({1, "p", "v", "kernel", 1});
+                                           std::ignore = recorder->track({1, TrackKind::kDeviceQueue, 0, "queue 0"});
+                                           std::ignore = recorder->site(1, site_of("op"));
+                                           std::ignore = recorder->spans(many_spans(10'000));
+                                           const Status status = recorder->close();
+                                           if (status.ok() || status.error().code != Errc::kUnwritable) return 2;
+                                           return recorder->unwritten() > 0 ? 0 : 3;
+                                       }),
               0);
     CaptureSink sink;
     const auto summary = read_perfetto(file.path(), sink);
