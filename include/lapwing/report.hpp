@@ -185,7 +185,7 @@ struct TextOptions {
 [[nodiscard]] std::string to_text(const Report& report, const TextOptions& options = {});
 
 /// The report as JSON, schema "lapwing.report/1" (docs/report.schema.json): unknown is null, integers are exact ns,
-/// rows by total_ns descending, then name, whatever they are.
+/// rows in the order of Report::rows, as in every other format.
 [[nodiscard]] std::string to_json(const Report& report, std::size_t top = 0);
 
 /// The rows as CSV (RFC 4180 quoting, one header line, integers are exact ns, unknown is empty).

@@ -157,17 +157,6 @@ Json row_json(const Report& report, const ReportRow& row) {
     return out;
 }
 
-Json rows_json(const Report& report, const std::vector<const ReportRow*>& selected) {
-    std::vector<const ReportRow*> rows = selected;
-    std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
-        if (a->spans.total_ns != b->spans.total_ns) return a->spans.total_ns > b->spans.total_ns;
-        return a->name < b->name;
-    });
-    Json out = Json::array();
-    for (const ReportRow* row : rows) out.push_back(row_json(report, *row));
-    return out;
-}
-
 }    // namespace
 
 std::string to_json(const Report& report, std::size_t top) {
@@ -206,7 +195,8 @@ std::string to_json(const Report& report, std::size_t top) {
     out["budget"] = budget_json(report);
     out["percentiles"] = "exact";
     out["total_ns"] = report.total_ns;
-    out["rows"] = rows_json(report, selection.rows);
+    out["rows"] = Json::array();
+    for (const ReportRow* row : selection.rows) out["rows"].push_back(row_json(report, *row));
     out["rows_left_out"] = Json{{"count", selection.left_out}, {"total_ns", selection.left_out_ns}};
     out["notes"] = Json::array();
     for (const ReportNote& note : notes_of(report))

@@ -73,9 +73,8 @@ TEST(ReportJson, IntegersAboveTwoToTheFiftyThreeStayExact) {
     EXPECT_EQ(Json::parse(text)["busy_ns"].get<int64_t>(), kOdd);
 }
 
-TEST(ReportJson, RowsAreByTotalThenNameInEveryGrouping) {
-    for (const GroupBy by :
-         {GroupBy::kOp, GroupBy::kKernel, GroupBy::kLayer, GroupBy::kStep, GroupBy::kQueue, GroupBy::kName}) {
+TEST(ReportJson, RowsAreByTotalThenName) {
+    for (const GroupBy by : {GroupBy::kOp, GroupBy::kKernel, GroupBy::kQueue, GroupBy::kName}) {
         const Json json = json_of([](SpanSink& sink) { testing::feed_decode(sink, 12); }, by);
         ASSERT_GT(json["rows"].size(), 1u);
         for (std::size_t i = 1; i < json["rows"].size(); ++i) {
@@ -88,20 +87,27 @@ TEST(ReportJson, RowsAreByTotalThenNameInEveryGrouping) {
     }
 }
 
-TEST(ReportJson, LayersOfEqualTotalAreByNameAsText) {
-    const Json json = json_of(
-        [](SpanSink& sink) {
-            StreamWriter stream{sink};
-            const TrackId queue = stream.queue(1, "q");
-            for (const int32_t layer : {2, 10}) {
-                Site site = make_site("MUL_MAT");
-                site.layer = layer;
-                stream.span(queue, stream.site(site), 0, 50);
-            }
-        },
-        GroupBy::kLayer);
-    EXPECT_EQ(json["rows"][0]["name"], "10");
-    EXPECT_EQ(json["rows"][1]["name"], "2");
+TEST(ReportJson, LayersAndStepsAreInTheirNaturalOrderAsInTheText) {
+    const auto feed = [](SpanSink& sink) {
+        StreamWriter stream{sink};
+        const TrackId queue = stream.queue(1, "q");
+        stream.span(queue, stream.site(make_site("COPY")), 0, 1000);
+        for (const int32_t number : {10, 2}) {
+            Site site = make_site("MUL_MAT");
+            site.layer = number;
+            stream.span(queue, stream.site(site), 0, 10 * number, static_cast<uint32_t>(number));
+        }
+    };
+    for (const GroupBy by : {GroupBy::kLayer, GroupBy::kStep}) {
+        const Report report = report_of(feed, by);
+        const Json json = Json::parse(to_json(report));
+        std::vector<std::string> names;
+        for (const Json& row : json["rows"]) names.push_back(row["name"]);
+        EXPECT_EQ(names, (std::vector<std::string>{"2", "10", "-"})) << to_text(by);
+        const std::string text = to_text(report);
+        EXPECT_LT(text.find("\n2 "), text.find("\n10 "));
+        EXPECT_LT(text.find("\n10 "), text.find("\n- "));
+    }
 }
 
 TEST(ReportJson, NamesThatAreNotTextDoNotBreakTheDocument) {
