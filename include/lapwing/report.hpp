@@ -46,11 +46,12 @@ struct Distribution {
 
 /// What only a row of one step has (`GroupBy::kStep`).
 struct StepFigures {
-    int64_t gpu_ns = 0;         ///< union of the step's device spans, warm-up included, summed over devices
+    int64_t gpu_ns = 0;         ///< union of the step's device spans, warm-up included, summed over GPUs
     int64_t wall_ns = 0;        ///< first submit to completion; 0 where the step never finished
     uint64_t dispatches = 0;    ///< executed in it, timed or not; 0 where the step never finished
     bool finished = false;      ///< its StepRecord is in the stream
     bool armed = true;          ///< whether its kernels were to be timed
+    bool cut = false;           ///< part of it is not in the recording: see StepSummary::cut
 };
 
 /// A total of all steps, estimated from those that were timed.
@@ -76,19 +77,21 @@ struct ReportRow {
     std::optional<StepFigures> step;
 };
 
-/// Steps: the headline. Steps that contain warm-up are counted apart.
-/// Shape:   count = gpu_ns.count + with_warmup + not_armed + untimed.
+/// Steps: the headline. Steps that contain warm-up are counted apart, and those that are not in the recording as a
+/// whole. Shape:   count = gpu_ns.count + with_warmup + not_armed + cut + untimed.
 struct StepSummary {
     uint64_t count = 0;    ///< all finished steps
     uint64_t with_warmup = 0;
     uint64_t not_armed = 0;     ///< their kernels were not to be timed
+    uint64_t cut = 0;           ///< armed, and cut off: dispatches are missing where the recording begins or breaks off
     uint64_t untimed = 0;       ///< armed, and none of their spans has a time
     uint64_t incomplete = 0;    ///< of gpu_ns.count: fewer dispatches timed than executed, so gpu_ns is a lower bound
     uint64_t missing_dispatches = 0;    ///< how many dispatches those steps lack
-    Distribution gpu_ns;         ///< union of device spans within a step, summed over devices, steps without warm-up
-    Distribution wall_ns;        ///< host time from a step's first submit to its completion, the same steps
-    Distribution all_wall_ns;    ///< the same of all finished steps
-    uint64_t dispatches = 0;     ///< executed in all finished steps
+    Distribution gpu_ns;     ///< union of device spans within a step, summed over GPUs, steps without warm-up
+    Distribution wall_ns;    ///< host time from a step's first submit to its completion, the same steps
+    std::optional<double> gpu_share;    ///< gpu_ns over wall_ns x GPUs of the step's process; absent without a wall
+    Distribution all_wall_ns;           ///< the same of all finished steps
+    uint64_t dispatches = 0;            ///< executed in all finished steps
     uint64_t untimed_dispatches = 0;    ///< of armed steps: from command buffers recorded while timing was off
 };
 
@@ -103,7 +106,7 @@ struct SamplingSummary {
 struct DeviceFigures {
     uint32_t id = 0;    ///< DeviceInfo::id
     uint64_t spans = 0;
-    int64_t busy_ns = 0;    ///< union of its spans
+    int64_t busy_ns = 0;    ///< union of its spans; two devices may be one GPU, so this does not sum up to Report's
 };
 
 /// What the reader of a file found beside the stream (ReadSummary); all zero for a live stream.
@@ -124,12 +127,12 @@ struct Report {
     RecordingStats stats;                        ///< the latest in the stream
     bool has_stats = false;
     int64_t window_ns = 0;                        ///< first to last moment recorded
-    int64_t busy_ns = 0;                          ///< union of device spans, summed over devices
+    int64_t busy_ns = 0;                          ///< union of device spans, summed over GPUs
+    uint32_t gpus = 0;                            ///< GPUs with spans: devices of one DeviceInfo::uuid are one
     std::vector<DeviceFigures> device_figures;    ///< devices with spans, by id
     std::optional<double> coverage_of_busy;       ///< unknown without submit-level stamps
-    std::optional<double>
-        coverage_of_wall;    ///< busy_ns / (window_ns x devices with spans); unknown for an empty window
-    uint64_t spans = 0;      ///< measured device spans, warm-up included
+    std::optional<double> coverage_of_wall;       ///< busy_ns / (window_ns x gpus); unknown for an empty window
+    uint64_t spans = 0;                           ///< measured device spans, warm-up included
     uint64_t estimated = 0;
     uint64_t host_spans = 0;
     uint64_t dispatch_spans = 0;    ///< device spans of kind dispatch, estimates included

@@ -31,6 +31,7 @@ struct DeviceInfo {
     std::string name{};
     std::string driver{};    ///< name and version as the driver states them
     ClockInfo clock{};
+    std::string uuid{};    ///< 32 hex digits, the same in every process that opens this GPU; empty = unknown
 };
 
 /// Where the stream comes from.

@@ -12,8 +12,7 @@ namespace lapwing::detail {
 namespace {
 
 std::string over_devices(const Report& report) {
-    const std::size_t devices = report.device_figures.size();
-    return devices > 1 ? fmt::format(", summed over {} devices", devices) : std::string{};
+    return report.gpus > 1 ? fmt::format(", summed over {} devices", report.gpus) : std::string{};
 }
 
 std::string steps_apart(const StepSummary& steps) {
@@ -23,6 +22,7 @@ std::string steps_apart(const StepSummary& steps) {
     };
     add(steps.with_warmup, "with warm-up");
     add(steps.not_armed, "not armed");
+    add(steps.cut, "cut off");
     add(steps.untimed, "without a valid time");
     return out.empty() ? out : " (" + out + ")";
 }
@@ -84,18 +84,15 @@ LabelledLine wall_line(const Report& report) {
     const StepSummary& steps = report.steps;
     std::string text =
         fmt::format("p50 {}, p99 {}", duration_text(steps.wall_ns.p50_ns), duration_text(steps.wall_ns.p99_ns));
-    const double capacity = static_cast<double>(steps.wall_ns.total_ns) *
-                            static_cast<double>(std::max<std::size_t>(report.device_figures.size(), 1));
-    if (capacity > 0)
-        text += fmt::format("; the GPU works {} of it",
-                            percent_text(static_cast<double>(steps.gpu_ns.total_ns) / capacity));
+    if (steps.gpu_share) text += fmt::format("; the GPU works {} of it", percent_text(*steps.gpu_share));
     return {"Wall per step:", text};
 }
 
 // Spans without a time may have kept the device busy where the union shows a gap.
 bool busy_is_lower_bound(const Report& report) {
     return !report.has_stats || report.stats.lost.total() != 0 || report.unaccounted() != 0 ||
-           report.steps.not_armed != 0 || report.steps.missing_dispatches != 0 || report.refused != 0;
+           report.steps.not_armed != 0 || report.steps.cut != 0 || report.steps.missing_dispatches != 0 ||
+           report.refused != 0;
 }
 
 LabelledLine busy_line(const Report& report) {
@@ -105,10 +102,8 @@ LabelledLine busy_line(const Report& report) {
                                             duration_text(report.busy_ns))};
     }
     const bool bound = busy_is_lower_bound(report);
-    const std::size_t devices = report.device_figures.size();
-    const std::string capacity = devices == 1
-                                     ? fmt::format("{} window", duration_text(report.window_ns))
-                                     : fmt::format("{} window x {} devices", duration_text(report.window_ns), devices);
+    std::string capacity = fmt::format("{} window", duration_text(report.window_ns));
+    if (report.gpus != 1) capacity += fmt::format(" x {} devices", report.gpus);
     const double share = *report.coverage_of_wall;
     return {"Device busy:", fmt::format("{}{} = {} of the {}; idle {}{} = {}", bound ? "at least " : "",
                                         duration_text(report.busy_ns), percent_text(share), capacity,
@@ -117,7 +112,7 @@ LabelledLine busy_line(const Report& report) {
 
 LabelledLine formula_line(const Report& report) {
     return {"",
-            report.device_figures.size() == 1
+            report.gpus == 1
                 ? "(busy = union of device spans; idle = window - busy; window = first to last moment recorded)"
                 : "(busy = union of device spans, summed over devices; idle = window x devices - busy; window = first "
                   "to last moment recorded)"};

@@ -24,8 +24,7 @@ std::optional<int64_t> known_idle_ns(const Report& report) {
     const std::optional<int64_t> busy_ns = known_busy_ns(report);
     if (!busy_ns || report.window_ns <= 0 || report.device_figures.empty()) return std::nullopt;
     int64_t capacity_ns = 0;
-    const auto devices = static_cast<int64_t>(report.device_figures.size());
-    if (__builtin_mul_overflow(report.window_ns, devices, &capacity_ns)) return std::nullopt;
+    if (__builtin_mul_overflow(report.window_ns, int64_t{report.gpus}, &capacity_ns)) return std::nullopt;
     return capacity_ns - *busy_ns;
 }
 

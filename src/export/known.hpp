@@ -16,7 +16,7 @@ namespace lapwing::detail {
 /// The recorded period; unknown where nothing was recorded.
 [[nodiscard]] std::optional<int64_t> known_window_ns(const Report& report);
 
-/// window x devices - busy; unknown without a window or a device that was busy.
+/// window x GPUs - busy; unknown without a window or a device that was busy.
 [[nodiscard]] std::optional<int64_t> known_idle_ns(const Report& report);
 
 /// Host time in Lapwing per device span; unknown without stats or spans.

@@ -52,6 +52,7 @@ Json source_json(const Report& report) {
                    {"api", text_or_null(device.api)},
                    {"device", text_or_null(device.name)},
                    {"driver", text_or_null(device.driver)},
+                   {"uuid", text_or_null(device.uuid)},
                    {"clock", clock_json(&device.clock)},
                    {"spans", 0},
                    {"busy_ns", nullptr}};
@@ -104,6 +105,7 @@ Json steps_json(const StepSummary& steps) {
     return Json{{"count", steps.count},
                 {"with_warmup", steps.with_warmup},
                 {"not_armed", steps.not_armed},
+                {"cut", steps.cut},
                 {"untimed", steps.untimed},
                 {"incomplete", steps.incomplete},
                 {"missing_dispatches", steps.missing_dispatches},
@@ -111,6 +113,7 @@ Json steps_json(const StepSummary& steps) {
                 {"untimed_dispatches", steps.untimed_dispatches},
                 {"gpu", distribution_json(steps.gpu_ns)},
                 {"wall", distribution_json(steps.wall_ns)},
+                {"gpu_share", or_null(steps.gpu_share)},
                 {"all_wall", distribution_json(steps.all_wall_ns)}};
 }
 
@@ -150,6 +153,7 @@ Json row_json(const Report& report, const ReportRow& row) {
         const StepFigures& step = *row.step;
         out["step"] = Json{{"finished", step.finished},
                            {"armed", step.finished ? Json(step.armed) : Json(nullptr)},
+                           {"cut", step.cut},
                            {"gpu_ns", or_null(detail::known_gpu_ns(step))},
                            {"wall_ns", step.finished ? Json(step.wall_ns) : Json(nullptr)},
                            {"dispatches", step.finished ? Json(step.dispatches) : Json(nullptr)}};

@@ -44,10 +44,10 @@ const char* remedy(LossReason reason) {
             return "their command buffers were submitted again before the results could be read";
         case LossReason::kDriverError:
             return "the driver refused the stamps or their results";
-    }
         case LossReason::kUnwritten:
             return "the recording could not be written: free some space, or record less (--every N, --last T, "
                    "--compress)";
+    }
     return "";
 }
 
@@ -144,6 +144,10 @@ void note_losses(const Report& report, Notes& notes) {
 
 void note_steps(const Report& report, Notes& notes) {
     const StepSummary& steps = report.steps;
+    if (steps.cut != 0)
+        notes.tell(fmt::format("{} cut off where the recording {}, and left out of the figures of steps",
+                               counted(steps.cut, "step is", "steps are"),
+                               report.stats.left_out != 0 ? "begins or breaks off" : "breaks off"));
     if (steps.incomplete != 0)
         notes.warn(fmt::format("{} of {} {} {} in all, so their GPU time is a lower bound", steps.incomplete,
                                counted(steps.gpu_ns.count, "step", "steps"), steps.incomplete == 1 ? "lacks" : "lack",

@@ -46,6 +46,7 @@ std::string row_name(const Report& report, const ReportRow& row) {
     if (report.by != GroupBy::kStep) return row.name;
     if (!row.step) return "- (no step)";
     if (!row.step->finished) return row.name + " (unfinished)";
+    if (row.step->cut) return row.name + " (cut off)";
     return row.step->armed ? row.name : row.name + " (not armed)";
 }
 

@@ -63,6 +63,7 @@ void fields(V& visit, DeviceInfo& device) {
     visit(3, device.name);
     visit(4, device.driver);
     visit(5, device.clock);
+    visit(6, device.uuid);
 }
 template <class V>
 void fields(V& visit, TrackInfo& track) {

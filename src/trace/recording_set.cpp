@@ -56,6 +56,9 @@ public:
     Status stats(const RecordingStats& stats) override {
         RecordingStats out = stats;
         out.left_out -= std::min(out.left_out, told_before_);
+        // A part's own begin is not that of what is read here.
+        if (first_) begin_ns_ = stats.window_begin_ns;
+        if (begin_ns_) out.window_begin_ns = std::min(out.window_begin_ns, *begin_ns_);
         return to_.stats(out);
     }
     Status flush() override { return to_.flush(); }
@@ -66,7 +69,8 @@ private:
     bool first_ = true;
     uint64_t told_ = 0;    // device spans
     uint64_t told_before_ = 0;
-    std::vector<bool> is_device_;    // by track
+    std::optional<int64_t> begin_ns_;    // of the first part
+    std::vector<bool> is_device_;        // by track
 };
 
 }    // namespace

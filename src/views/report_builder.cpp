@@ -99,13 +99,12 @@ public:
 
         const DeviceTimes times = detail::measure_devices(model_);
         report.device_figures = times.devices;
-        for (const DeviceFigures& device : times.devices)
-            report.busy_ns = saturating_add(report.busy_ns, device.busy_ns);
-        if (report.window_ns > 0 && !times.devices.empty()) {
-            report.coverage_of_wall = static_cast<double>(report.busy_ns) / (static_cast<double>(report.window_ns) *
-                                                                             static_cast<double>(times.devices.size()));
-        }
-        report.steps = detail::summarise_steps(model_, times.steps);
+        report.gpus = times.gpus;
+        report.busy_ns = times.busy_ns;
+        if (report.window_ns > 0 && times.gpus != 0)
+            report.coverage_of_wall =
+                static_cast<double>(report.busy_ns) / (static_cast<double>(report.window_ns) * times.gpus);
+        report.steps = detail::summarise_steps(model_, times);
         const detail::StepSample sample = detail::sample_steps(model_, times.steps);
         report.sampling = summarise_sampling(sample, times);
         detail::Rows rows = detail::make_rows(model_, times.steps, sample, report.by);

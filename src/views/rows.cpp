@@ -185,6 +185,7 @@ std::optional<StepFigures> step_figures(const StreamModel& model, const StepUse&
         if (__builtin_sub_overflow(known.record.end_ns, known.record.begin_ns, &out.wall_ns)) out.wall_ns = INT64_MAX;
         out.dispatches = known.record.dispatches;
         out.armed = known.record.armed;
+        out.cut = use.cut;
     }
     return out;
 }

@@ -16,6 +16,7 @@ struct StepUse {
     uint64_t dispatch_spans = 0;
     bool whole = false;      ///< one of its device spans holds all of its dispatches
     bool warmup = false;     ///< at least one of its device spans is a first use
+    bool cut = false;        ///< finished and armed, and part of it is not in the stream: StreamModel::beyond_edges()
     bool counted = false;    ///< finished, armed, timed and without warm-up: part of the headline
 
     /// Of `dispatches`: those without a time.
@@ -26,12 +27,15 @@ struct StepUse {
 
 struct DeviceTimes {
     std::vector<DeviceFigures> devices;    ///< those with spans, by id
+    uint32_t gpus = 0;                     ///< how many GPUs they are: several may be one (DeviceInfo::uuid)
+    int64_t busy_ns = 0;                   ///< union of each GPU's spans, summed over GPUs
+    std::vector<uint32_t> process_gpus;    ///< GPUs with spans of each process; indexed by ModelStep::process
     std::vector<StepUse> steps;
 };
 
-/// Cost:    linear for a device with one queue in order; else a sort, and 24 bytes a span of the device.
+/// Cost:    linear for a GPU with one queue in order; else a sort, and 32 bytes a span of the GPU.
 [[nodiscard]] DeviceTimes measure_devices(const StreamModel& model);
 
-[[nodiscard]] StepSummary summarise_steps(const StreamModel& model, const std::vector<StepUse>& uses);
+[[nodiscard]] StepSummary summarise_steps(const StreamModel& model, const DeviceTimes& times);
 
 }    // namespace lapwing::detail

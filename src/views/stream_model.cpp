@@ -31,6 +31,16 @@ void StreamModel::extend_window(int64_t begin_ns, int64_t end_ns) noexcept {
     has_window_ = true;
 }
 
+void StreamModel::set_device(const DeviceInfo& device) {
+    devices_[device.id] = device;
+    device_process_.try_emplace(device.id, processes_.size());
+}
+
+std::size_t StreamModel::process_of(uint32_t device) const {
+    const auto known = device_process_.find(device);
+    return known == device_process_.end() ? processes_.size() : known->second;
+}
+
 void StreamModel::set_step(const StepRecord& step) {
     if (step.end_ns < step.begin_ns || step.index == kNoStep) {
         ++refused_;
@@ -39,12 +49,21 @@ void StreamModel::set_step(const StepRecord& step) {
     ModelStep& entry = steps_[step_index(step.index)];
     entry.finished = true;
     entry.record = step;
+    entry.process = processes_.size();
     extend_window(step.begin_ns, step.end_ns);
 }
 
 void StreamModel::set_stats(const RecordingStats& stats) {
     stats_ = stats;
     has_stats_ = true;
+    // A failed writer's last word tells nothing of the time since the statistics before it.
+    if (stats.write_error == 0)
+        whole_until_ns_ = stats.final ? std::numeric_limits<int64_t>::max() : stats.window_end_ns;
+}
+
+bool StreamModel::beyond_edges(const StepRecord& step) const noexcept {
+    const bool before = has_stats_ && stats_.left_out != 0 && step.begin_ns < stats_.window_begin_ns;
+    return before || step.end_ns > whole_until_ns_;
 }
 
 void StreamModel::add(std::span<const SpanRecord> spans) {

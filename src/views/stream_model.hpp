@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -28,13 +29,14 @@ struct ModelStep {
     uint32_t index = kNoStep;    // StepRecord::index
     bool finished = false;       // its record has come
     StepRecord record;
+    std::size_t process = 0;    // as many processes were announced before its record
 };
 
 /// Numbers of the stream (sites, steps) are mapped to dense indices on the way in, so that a damaged or hostile file
 /// with a site number of 4 billion costs no memory, and views can use plain arrays.
 class StreamModel {
 public:
-    void set_device(const DeviceInfo& device) { devices_[device.id] = device; }
+    void set_device(const DeviceInfo& device);
     void set_track(const TrackInfo& track) { tracks_[track.id].info = track; }
     void set_site(SiteId id, const Site& site) { sites_[site_index(id)] = site; }
     void set_step(const StepRecord& step);
@@ -49,6 +51,13 @@ public:
     [[nodiscard]] const std::vector<ModelStep>& steps() const noexcept { return steps_; }
     [[nodiscard]] const RecordingStats& stats() const noexcept { return stats_; }
     [[nodiscard]] bool has_stats() const noexcept { return has_stats_; }
+
+    /// How many processes had been announced when the device first was; its steps' ModelStep::process.
+    [[nodiscard]] std::size_t process_of(uint32_t device) const;
+
+    /// Whether spans of a step may be missing because the stream does not hold that time: it begins before what was
+    /// kept of a recording, or ends after what is known to have reached the file.
+    [[nodiscard]] bool beyond_edges(const StepRecord& step) const noexcept;
     [[nodiscard]] uint64_t refused() const noexcept { return refused_; }
 
     /// First to last moment recorded: spans, finished steps and the stats' own window. 0 where nothing was.
@@ -73,6 +82,7 @@ private:
 
     std::vector<ProcessInfo> processes_;    // as they came
     std::map<uint32_t, DeviceInfo> devices_;
+    std::unordered_map<uint32_t, std::size_t> device_process_;
     std::map<TrackId, ModelTrack> tracks_;
     std::vector<Site> sites_;
     std::unordered_map<SiteId, SiteIndex> site_index_;
@@ -82,6 +92,7 @@ private:
     StepIndex last_step_index_ = 0;
     RecordingStats stats_;
     bool has_stats_ = false;
+    int64_t whole_until_ns_ = std::numeric_limits<int64_t>::min();    // all that was recorded until then is there
     uint64_t refused_ = 0;
     bool has_window_ = false;
     int64_t window_begin_ns_ = 0;

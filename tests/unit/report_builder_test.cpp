@@ -107,6 +107,9 @@ TEST(Report, StepsNotArmedOrWithoutATimeAreNeverZeroes) {
         stream.step(2, 90, 120, 1);
         stream.span(queue, site, 125, 30, 3);
         stream.step(3, 120, 160, 2);
+        RecordingStats stats;
+        stats.final = true;
+        stream.stats(stats);
     });
     EXPECT_EQ(report.steps.count, 4u);
     EXPECT_EQ(report.steps.gpu_ns.count, 2u);
@@ -115,6 +118,109 @@ TEST(Report, StepsNotArmedOrWithoutATimeAreNeverZeroes) {
     EXPECT_EQ(report.steps.untimed, 1u);
     EXPECT_EQ(report.steps.incomplete, 1u);
     EXPECT_EQ(report.steps.missing_dispatches, 1u);
+}
+
+// Step 0 lacks a dispatch that the ring dropped, step 3 one that was lost, step 5 what the torn end took.
+void feed_cut_steps(SpanSink& sink, uint64_t left_out, bool final) {
+    StreamWriter stream{sink};
+    const TrackId queue = stream.queue(1, "q");
+    const SiteId site = stream.site(make_site("MUL_MAT"));
+    for (uint32_t step = 0; step < 6; ++step) {
+        const int64_t begin = 1000 + int64_t{step} * 100;
+        const bool whole = step != 0 && step != 3 && step != 5;
+        stream.span(queue, site, begin + 40, 10 + step, step);
+        if (whole) stream.span(queue, site, begin + 60, 10, step);
+        stream.step(step, begin, begin + 90, 2);
+    }
+    RecordingStats stats;
+    stats.left_out = left_out;
+    stats.window_begin_ns = 1030;
+    stats.window_end_ns = 1550;
+    stats.final = final;
+    stream.stats(stats);
+}
+
+TEST(Report, StepsCutOffAtEitherEndAreNotInTheFiguresOfSteps) {
+    const Report report = report_of([](SpanSink& sink) { feed_cut_steps(sink, 1, false); }, GroupBy::kStep);
+    EXPECT_EQ(report.steps.count, 6u);
+    EXPECT_EQ(report.steps.cut, 2u);
+    EXPECT_EQ(report.steps.gpu_ns.count, 4u);
+    EXPECT_EQ(report.steps.incomplete, 1u) << "a loss in the middle is no edge";
+    EXPECT_EQ(report.steps.gpu_ns.max_ns, 24);
+    ASSERT_EQ(report.rows.size(), 6u);
+    for (const ReportRow& row : report.rows) EXPECT_EQ(row.step->cut, row.name == "0" || row.name == "5") << row.name;
+}
+
+TEST(Report, WholeRecordingCutsNoStep) {
+    const Report report = report_of([](SpanSink& sink) { feed_cut_steps(sink, 0, true); });
+    EXPECT_EQ(report.steps.cut, 0u);
+    EXPECT_EQ(report.steps.incomplete, 3u);
+}
+
+TEST(Report, FullDiskCutsTheStepsAfterTheLastCountThatReachedIt) {
+    const Report report = report_of([](SpanSink& sink) {
+        feed_cut_steps(sink, 0, false);
+        RecordingStats last_word;
+        last_word.window_end_ns = 9000;
+        last_word.final = true;
+        last_word.write_error = 28;
+        EXPECT_TRUE(sink.stats(last_word).ok());
+    });
+    EXPECT_EQ(report.steps.cut, 1u);
+    EXPECT_EQ(report.steps.incomplete, 2u);
+}
+
+// Two processes, each busy all through its own step; what they share is one GPU, or not.
+Report report_of_two_processes(const std::string& first_uuid, const std::string& second_uuid) {
+    return report_of([&](SpanSink& sink) {
+        StreamWriter stream{sink};
+        for (uint32_t process = 0; process < 2; ++process) {
+            stream.process(process == 0 ? "parent" : "child");
+            DeviceInfo device{.id = process + 1, .api = "vulkan", .name = "gpu", .driver = "", .clock = {}};
+            device.uuid = process == 0 ? first_uuid : second_uuid;
+            EXPECT_TRUE(sink.device(device).ok());
+            const TrackId queue = stream.queue(process + 1, "queue 0");
+            const SiteId site = stream.site(make_site("MUL_MAT"));
+            const int64_t begin = 1000 + process * 100;
+            stream.span(queue, site, begin, 100, process);
+            stream.step(process, begin, begin + 100, 1);
+        }
+        RecordingStats stats;
+        stats.final = true;
+        stream.stats(stats);
+    });
+}
+
+TEST(Report, GpuThatTwoProcessesShareIsCountedOnce) {
+    const Report report = report_of_two_processes("aa", "aa");
+    EXPECT_EQ(report.gpus, 1u);
+    EXPECT_EQ(report.device_figures.size(), 2u);
+    EXPECT_EQ(report.busy_ns, 200);
+    EXPECT_DOUBLE_EQ(*report.coverage_of_wall, 1.0);
+    EXPECT_DOUBLE_EQ(*report.steps.gpu_share, 1.0);
+}
+
+TEST(Report, StepIsMeasuredAgainstTheGpusOfItsOwnProcess) {
+    for (const char* other : {"bb", ""}) {
+        const Report report = report_of_two_processes("aa", other);
+        EXPECT_EQ(report.gpus, 2u);
+        EXPECT_DOUBLE_EQ(*report.coverage_of_wall, 0.5) << "each is busy half of the window";
+        EXPECT_DOUBLE_EQ(*report.steps.gpu_share, 1.0);
+    }
+}
+
+TEST(Report, SpansOfOneGpuThatOverlapAcrossProcessesAreBusyOnce) {
+    const Report report = report_of([](SpanSink& sink) {
+        StreamWriter stream{sink};
+        for (uint32_t id = 1; id <= 2; ++id) {
+            DeviceInfo device{.id = id, .api = "vulkan", .name = "gpu", .driver = "", .clock = {}};
+            device.uuid = "aa";
+            EXPECT_TRUE(sink.device(device).ok());
+            stream.span(stream.queue(id, "q"), stream.site(make_site("MUL_MAT")), 100 * id, 150);
+        }
+    });
+    EXPECT_EQ(report.busy_ns, 250);
+    EXPECT_EQ(report.device_figures[0].busy_ns, 150);
 }
 
 TEST(Report, SpansOfAStepThatNeverFinishedAreOutsideTheCount) {

@@ -20,6 +20,7 @@ DeviceInfo Device::announce() {
     info.api = "vulkan";
     info.name = traits_.name;
     info.driver = traits_.driver;
+    info.uuid = traits_.uuid;
     for (uint32_t family = 0; family < traits_.families.size(); ++family) {
         const Caps caps = traits_.caps(family);
         if (caps.valid_bits == 0) continue;

@@ -28,16 +28,28 @@ std::string bounded(const Text& text) {    // a driver may fill the array withou
     return std::string(text, strnlen(text, sizeof(Text)));
 }
 
+std::string hex(const uint8_t (&bytes)[VK_UUID_SIZE]) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string out;
+    for (const uint8_t byte : bytes) (out += kDigits[byte >> 4]) += kDigits[byte & 15];
+    return out;
+}
+
 void describe_driver(const InstanceTable& vk, VkPhysicalDevice device, uint32_t api_version,
                      const VkPhysicalDeviceProperties& properties, DeviceTraits& out) {
     VkPhysicalDeviceDriverProperties driver{};
     driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    VkPhysicalDeviceIDProperties identity{};
+    identity.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+    identity.pNext = &driver;
     VkPhysicalDeviceProperties2 chain{};
     chain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-    chain.pNext = &driver;
+    chain.pNext = &identity;
     const bool may_ask = api_version >= VK_API_VERSION_1_2 && vk.GetPhysicalDeviceProperties2 != nullptr;
     if (may_ask) vk.GetPhysicalDeviceProperties2(device, &chain);
 
+    const std::string uuid = hex(identity.deviceUUID);
+    if (uuid.find_first_not_of('0') != std::string::npos) out.uuid = uuid;
     out.driver = bounded(driver.driverName);
     if (out.driver.empty()) out.driver = "driver";
     const std::string info = bounded(driver.driverInfo);

@@ -30,6 +30,7 @@ struct EnabledFeatures {
 struct DeviceTraits {
     std::string name;                                             ///< VkPhysicalDeviceProperties::deviceName
     std::string driver;                                           ///< driver name and version as the driver states them
+    std::string uuid;                                             ///< deviceUUID in hex; empty = not told
     uint32_t api_version = 0;                                     ///< VK_MAKE_API_VERSION form
     VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;    ///< integrated, discrete, cpu, ...
     double timestamp_period = 0;                                  ///< ns per tick as reported, even if unusable

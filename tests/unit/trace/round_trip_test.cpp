@@ -27,6 +27,7 @@ TEST(RoundTrip, EveryFieldOfEveryMessageComesBack) {
         EXPECT_EQ(got.clock.valid_bits, device.clock.valid_bits);
         EXPECT_EQ(got.clock.calibrated, device.clock.calibrated);
         EXPECT_EQ(got.clock.uncertainty_ns, device.clock.uncertainty_ns);
+        EXPECT_EQ(got.uuid, device.uuid);
         EXPECT_EQ(got.clock.drift_ppm, device.clock.drift_ppm);
         EXPECT_EQ(got.clock.residual_ns, device.clock.residual_ns);
         EXPECT_EQ(got.clock.clock_steps, device.clock.clock_steps);

@@ -64,8 +64,9 @@ Site site_of(const std::string& op) {
 Recording sample_recording() {
     Recording r;
     r.process = {4711, "llama-bench -m tiny.gguf", "0.1.0", "kernel", 4};
-    r.devices = {{1, "vulkan", "llvmpipe (LLVM 15)", "lavapipe 22.3.6", {52.083, 36, true, 17, -12.5, -40, 2}},
-                 {2, "sim", "second", "", {0, 0, false, std::nullopt}}};
+    r.devices = {
+        {1, "vulkan", "llvmpipe (LLVM 15)", "lavapipe 22.3.6", {52.083, 36, true, 17, -12.5, -40, 2}, "6d657361"},
+        {2, "sim", "second", "", {0, 0, false, std::nullopt}}};
     r.tracks = {{1, TrackKind::kDeviceQueue, 1, "queue 0"},
                 {2, TrackKind::kDeviceQueue, 2, "queue 0"},
                 {3, TrackKind::kHostThread, 0, "thread 4711"}};
