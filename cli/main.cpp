@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "export/names.hpp"
+#include "parse_error.hpp"
 
 namespace lapwing::cli {
 
@@ -43,13 +44,6 @@ public:
     }
 };
 
-/// CLI11 spreads its advice over several lines; a user gets one.
-std::string one_line(std::string text) {
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-}
-
 int main(int argc, char** argv) {
     // Everything behind the first "--" belongs to the program that `run` starts, a further "--" included, so it is
     // taken away before CLI11 looks. To other subcommands it says that no option follows, which CLI11 knows.
@@ -79,10 +73,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::Success& success) {    // --help, --version
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
-        const std::string command = arguments.empty() ? "" : arguments.front();
-        const bool known =
-            !app.get_subcommands([&](const CLI::App* one) { return one->get_name() == command; }).empty();
-        return fail(kBadUse, one_line(error.what()) + "; see: lapwing " + (known ? command + " " : "") + "--help");
+        return fail(kBadUse, explain(app, error, std::vector<std::string>(arguments.begin(), separator)));
     }
     return exit_code;
 }

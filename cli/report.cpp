@@ -23,21 +23,21 @@ namespace lapwing::cli {
 namespace {
 
 constexpr int64_t kDefaultTop = 20;
-constexpr std::size_t kDefaultWidth = 120;
+constexpr int64_t kDefaultWidth = 120;
 constexpr int64_t kMaxTop = 1'000'000'000;
-constexpr std::size_t kMinWidth = 60;
-constexpr std::size_t kMaxWidth = 1000;
+constexpr int64_t kMinWidth = 60;
+constexpr int64_t kMaxWidth = 1000;
 
 struct ReportOptions {
     std::string file;
     std::string by;
     std::string format = "text";
     std::optional<int64_t> top;    // signed, because CLI11 takes "-1" for an unsigned option as 2^64 - 1
-    std::optional<std::size_t> width;
+    std::optional<int64_t> width;
 };
 
 // The terminal's own width where there is one, so that no line wraps.
-std::size_t output_width() {
+int64_t output_width() {
     winsize size{};
     if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return kDefaultWidth;
@@ -58,11 +58,25 @@ std::string render(const Report& report, const ReportOptions& options) {
     if (options.format == "json") return to_json(report, top);
     if (options.format == "csv") return to_csv(report, top);
     if (options.format == "md") return to_markdown(report, top);
-    return to_text(report,
-                   TextOptions{.top = top, .width = options.width.value_or(output_width()), .colour = wants_colour()});
+    const auto width = static_cast<std::size_t>(options.width ? *options.width : output_width());
+    return to_text(report, TextOptions{.top = top, .width = width, .colour = wants_colour()});
+}
+
+/// A sentence about the first option whose value is out of its range.
+std::optional<std::string> find_bad_option(const ReportOptions& options) {
+    const std::string& format = options.format;
+    if (format != "text" && format != "json" && format != "csv" && format != "md")
+        return "--format '" + format + "' is not one of: text, json, csv, md";
+    if (options.top && (*options.top < 0 || *options.top > kMaxTop))
+        return "--top " + std::to_string(*options.top) + " is not from 0 (all rows) to " + std::to_string(kMaxTop);
+    if (options.width && (*options.width < kMinWidth || *options.width > kMaxWidth))
+        return "--width " + std::to_string(*options.width) + " is not from " + std::to_string(kMinWidth) + " to " +
+               std::to_string(kMaxWidth);
+    return std::nullopt;
 }
 
 int run_report(const ReportOptions& options) {
+    if (const std::optional<std::string> bad = find_bad_option(options)) return fail(kBadUse, *bad);
     std::optional<GroupBy> by;
     if (!options.by.empty()) {
         const Result<GroupBy> parsed = parse_group_by(options.by);
@@ -81,7 +95,8 @@ int run_report(const ReportOptions& options) {
                                 .unknown_sites = read.value().unknown_sites};
     const std::string text = render(report, options);
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-        return fail(kBadUse, std::string{"cannot write the report to standard output: "} + std::strerror(errno));
+        return fail(kBadUse, std::string{"cannot write the report to standard output: "} + std::strerror(errno) +
+                                 "; send it to another place (lapwing report FILE > PLACE)");
     }
     return kOk;
 }
@@ -103,14 +118,10 @@ void add_report_command(CLI::App& app, int& exit_code) {
     command
         ->add_option("--top", options->top,
                      "The N largest rows, the others in one (text: default 20; other formats: all; 0: all)")
-        ->check(CLI::Range(int64_t{0}, kMaxTop).description(""))
         ->type_name("N");
-    command->add_option("--format", options->format, "text (default), json, csv or md")
-        ->check(CLI::IsMember({"text", "json", "csv", "md"}).description(""))
-        ->type_name("FORMAT");
+    command->add_option("--format", options->format, "text (default), json, csv or md")->type_name("FORMAT");
     command
         ->add_option("--width", options->width, "Columns of the text, 60 to 1000 (default: the terminal's, else 120)")
-        ->check(CLI::Range(kMinWidth, kMaxWidth).description(""))
         ->type_name("N");
     command->callback([options, &exit_code] { exit_code = run_report(*options); });
 }

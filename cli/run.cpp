@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "export/untimed.hpp"
 #include "lapwing/arming.hpp"
 #include "lapwing/level.hpp"
 #include "lapwing/step_rule.hpp"
@@ -134,7 +135,9 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
     for (const std::string& child : place.children())
         also += (also.empty() ? "" : ", ") + std::filesystem::path(child).filename().string();
     if (!also.empty()) also = "; child processes: " + also;
-    say(shown + ": " + to_text(totals.value(), end.signalled) + also + "; see: lapwing report " + shown);
+    const auto untimed = detail::why_no_step_was_timed(totals->process, totals->stats, totals->steps);
+    say(shown + ": " + to_text(totals.value(), end.signalled) + also + (untimed ? "; " + *untimed : "") +
+        "; see: lapwing report " + shown);
 }
 
 int run(const RunOptions& options) {

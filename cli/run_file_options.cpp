@@ -81,12 +81,12 @@ void add_file_options(CLI::App& command, FileOptions& options) {
 
 std::optional<std::string> find_bad_option(const FileOptions& options) {
     if (options.max_size && parse_bytes(*options.max_size).value_or(0) < kLeastSize)
-        return "--max-size '" + *options.max_size + "' is not a size of 1MiB and more, such as 512MiB";
+        return "--max-size '" + *options.max_size + "' is not a size from 1MiB to 8000000000GB, such as 512MiB";
     if (options.keep && !parse_count(*options.keep))
         return "--keep '" + *options.keep + "' is not a whole number from 1 to 1000000";
     if (options.keep && !options.max_size) return "--keep bounds the number of files that --max-size makes: give both";
     if (options.last && last_ns(options).value_or(0) < kLeastLast)
-        return "--last '" + *options.last + "' is not a time of 1s and more, such as 30s or 5min";
+        return "--last '" + *options.last + "' is not a time from 1s to 1000h, such as 30s or 5min";
     return std::nullopt;
 }
 

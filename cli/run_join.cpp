@@ -53,7 +53,9 @@ Status join_recordings(const std::string& main, const std::vector<std::string>& 
     const std::string joined = main + ".joining-" + std::to_string(::getpid());
     Status written = write_joined(joined, sources, from_ns, compress);
     if (written && std::rename(joined.c_str(), main.c_str()) != 0)
-        written = Error{Errc::kUnwritable, errno, "cannot replace " + main + ": " + std::strerror(errno)};
+        written =
+            Error{Errc::kUnwritable, errno,
+                  "cannot replace " + main + ": " + std::strerror(errno) + "; lapwing report reads each by itself"};
     if (!written) {
         ::unlink(joined.c_str());
         return written;

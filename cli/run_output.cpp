@@ -30,8 +30,9 @@ class CountingSink final : public SpanSink {
 public:
     explicit CountingSink(bool only_identify) : only_identify_(only_identify) {}
 
-    Status process(const ProcessInfo&) override {
+    Status process(const ProcessInfo& process) override {
         identified_ = true;
+        if (totals_.processes == 0) totals_.process = process;
         ++totals_.processes;
         return only_identify_ ? Status(Error{Errc::kExhausted, 0, "identified"}) : Status();
     }
@@ -92,6 +93,15 @@ constexpr const char* kInUse = "another run is recording to it; name another wit
 
 Error unwritable(const std::string& path, const std::string& why) {
     return Error{Errc::kUnwritable, 0, "cannot record to " + path + ": " + why};
+}
+
+// Where the program's own input and output are, and not only under these names: "-o /dev/stdout >FILE" would set FILE
+// aside while the program writes to it.
+bool is_open_file(const std::string& path) {
+    std::error_code ignored;
+    const std::string full = fs::absolute(path, ignored).lexically_normal().string();
+    return path == "-" || full == "/dev/stdin" || full == "/dev/stdout" || full == "/dev/stderr" ||
+           full.starts_with("/dev/fd/") || full.starts_with("/proc/self/fd/");
 }
 
 Status refuse_foreign(const std::string& path, const std::string& shown) {
@@ -186,15 +196,21 @@ Result<RecordingPlace> RecordingPlace::claim(const std::string& path, uint64_t r
     std::error_code error;
     RecordingPlace place;
     place.run_ = run;
+    if (is_open_file(path))
+        return unwritable(path,
+                          "the program's own output may go there, and a recording is a file of its own; name one "
+                          "with -o");
     place.path_ = fs::weakly_canonical(fs::absolute(path, error), error).string();
-    if (error) return unwritable(path, error.message());
+    if (error) return unwritable(path, error.message() + "; name another with -o");
     if (Status status = refuse_foreign(place.path_, path); !status) return status.error();
     if (Status status = place.lock(path); !status) return status.error();
     if (Status status = refuse_foreign(place.path_, path); !status) return status.error();
     if (fs::exists(place.path_, error)) {
         place.earlier_parts_ = trace::parts_behind(place.path_);
         place.earlier_ = place.path_ + ".earlier-" + std::to_string(::getpid());
-        if (::rename(place.path_.c_str(), place.earlier_.c_str()) != 0) return unwritable(path, std::strerror(errno));
+        if (::rename(place.path_.c_str(), place.earlier_.c_str()) != 0)
+            return unwritable(path, std::string("the recording that is there cannot be set aside: ") +
+                                        std::strerror(errno) + advice(errno));
     }
 
     // Permissions, a read-only file system and a full disk are found by trying, while there is still someone to tell:

@@ -55,6 +55,7 @@ struct RecordingTotals {
     uint64_t spans = 0;    ///< of device queues
     uint64_t steps = 0;
     uint64_t processes = 0;
+    ProcessInfo process;     ///< the first
     int64_t end_ns = 0;      ///< of the last span or step
     RecordingStats stats;    ///< the last ones written
     bool has_stats = false;

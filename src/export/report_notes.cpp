@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "export/figures.hpp"
+#include "export/untimed.hpp"
 #include "lapwing/report.hpp"
 
 namespace lapwing {
@@ -174,12 +175,8 @@ void note_steps(const Report& report, Notes& notes) {
             fmt::format("{} timed in one step of {}: rows hold those steps alone, and idle time includes "
                         "the work of all others",
                         what, report.process.every));
-    if (report.has_stats && report.stats.executed_dispatches != 0 && steps.count == 0 &&
-        report.process.step.rfind("label:", 0) == 0)
-        notes.warn(
-            fmt::format("no step: no debug label matched '{}'. In llama.cpp labels need GGML_VK_DEBUG_MARKERS=1, "
-                        "which lapwing run sets",
-                        report.process.step.substr(6)));
+    if (const auto untimed = detail::why_no_step_was_timed(report.process, report.stats, steps.count))
+        notes.warn(*untimed);
     const RecordingStats& stats = report.stats;
     if (stats.budget_share_ppm && *stats.budget_share_ppm > int64_t{stats.budget_ppm})
         notes.warn(fmt::format(
@@ -229,6 +226,7 @@ void note_times(const Report& report, Notes& notes) {
 void note_nothing(const Report& report, Notes& notes) {
     // Where all spans were lost, note_losses() says why.
     if (!report.device_figures.empty() || report.stats.lost.total() != 0) return;
+    if (detail::why_no_step_was_timed(report.process, report.stats, report.steps.count)) return;    // note_steps()
     const RecordingStats& stats = report.stats;
     if (!times_work(report.process.level)) {
         notes.warn(

@@ -25,8 +25,21 @@ class Command(CommandTest):
     def test_no_subcommand_is_bad_use(self):
         self.assert_refused(self.lapwing(), 2, "--help")
 
-    def test_unknown_subcommand_is_bad_use(self):
-        self.assert_refused(self.lapwing("frobnicate"), 2, "--help")
+    def test_unknown_subcommand_is_answered_with_those_that_there_are(self):
+        self.assert_refused(self.lapwing("frobnicate", "x"), 2, "there is no command 'frobnicate'",
+                            "run, report, devices and bench", "see: lapwing --help")
+        self.assert_refused(self.lapwing("--frobnicate"), 2, "lapwing does not know '--frobnicate'")
+
+    def test_what_is_too_much_or_missing_is_named(self):
+        for arguments, said in ((["report", "a", "b"], "report does not take 'b': it takes one file"),
+                                (["report"], "report needs a file: lapwing report FILE"),
+                                (["report", "a", "--by", "op", "--by=name"], "--by is given twice: give it once"),
+                                (["report", "a", "--by"], "--by needs a value behind it"),
+                                (["report", "--top", "--by", "op", "a"], "--top needs a value behind it"),
+                                (["report", "a", "--width", "wide"], "--width 'wide' is not a whole number"),
+                                (["devices", "x"], "devices does not take 'x': it takes options only"),
+                                (["bench", "--format"], "--format needs a value behind it")):
+            self.assert_refused(self.lapwing(*arguments), 2, said, f"see: lapwing {arguments[0]} --help")
 
     def test_bad_option_names_the_help_of_its_own_subcommand(self):
         self.assert_refused(self.lapwing("report", "x.pftrace", "--frobnicate"), 2, "see: lapwing report --help")

@@ -245,6 +245,16 @@ class Outcome(CommandTest):
         self.assertEqual(result.returncode, 0)
         self.assert_one_line(result.stderr, "warning: ", "dispatched nothing", "GGML_VK_VISIBLE_DEVICES")
 
+    def test_steps_that_never_came_are_explained_here_and_in_the_report(self):
+        for options, program, said in ((["--skip", "1000"], ["--steps", "12"], "there were only 12 steps; skip fewer"),
+                                       (["--step", "label:tokn"], [], "no debug label matched 'tokn'")):
+            result = self.lapwing("run", *options, "-o", "x.pftrace", "--", WRITE_RECORDING, "--executed", "30",
+                                  *program)
+            self.assert_one_line(result.stderr, said, "see: lapwing report x.pftrace")
+            notes = [note["text"] for note in self.report("x.pftrace")["notes"] if note["warning"]]
+            self.assertEqual(len(notes), 1, notes)
+            self.assertIn(said, notes[0])
+
     def test_empty_recording_is_a_warning_and_does_not_stay(self):
         result = self.lapwing("run", "-o", "x.pftrace", "--", "sh", "-c", ': >"$LAPWING_OUT"')
         self.assert_one_line(result.stderr, "warning: ", "nothing could be written to x.pftrace")
@@ -366,6 +376,17 @@ class Output(CommandTest):
         self.assert_refused(self.run_true("/dev/full"), 125, "/dev/full", "-o")
         self.assertTrue(os.path.exists("/dev/full"))
 
+    def test_output_of_the_program_itself_is_refused_and_left_alone(self):
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "-"):
+            with open(self.folder / "caught", "w", encoding="utf-8") as caught:
+                caught.write("before\n")
+                caught.flush()
+                result = self.lapwing("run", "-o", name, "--", "echo", "after", capture_output=False, stdout=caught,
+                                      stderr=subprocess.PIPE)
+            self.assertEqual(result.returncode, 125, name)
+            self.assert_one_line(result.stderr, f"cannot record to {name}: ", "a file of its own", "-o")
+            self.assertEqual((self.folder / "caught").read_text(), "before\n")
+
     def test_missing_folder_is_named(self):
         self.assert_refused(self.run_true("nowhere/x.pftrace"), 125, "nowhere", "-o")
 
@@ -430,7 +451,7 @@ class Options(CommandTest):
 
     def test_sizes_below_a_mebibyte_and_no_sizes_are_refused(self):
         for size in ("1023KiB", "0", "-1MiB", "many", "1.5GiB", "99999999999GiB"):
-            self.refuse(f"--max-size={size}", parts=(f"--max-size '{size}'", "1MiB and more"))
+            self.refuse(f"--max-size={size}", parts=(f"--max-size '{size}'", "from 1MiB to 8000000000GB"))
 
     def test_number_of_files_kept_is_at_least_one(self):
         self.refuse("--max-size", "1MiB", "--keep", "0", parts=("--keep '0'", "1 to 1000000"))
@@ -439,8 +460,12 @@ class Options(CommandTest):
         self.refuse("--keep", "3", parts=("--keep", "--max-size"))
 
     def test_time_kept_is_at_least_a_second(self):
-        for time in ("999ms", "0s", "30", "soon", "-5s"):
-            self.refuse(f"--last={time}", parts=(f"--last '{time}'", "1s and more"))
+        for time in ("999ms", "0s", "30", "soon", "-5s", "1001h", "99999999999h"):
+            self.refuse(f"--last={time}", parts=(f"--last '{time}'", "from 1s to 1000h"))
+
+    def test_option_given_twice_is_named(self):
+        self.refuse("--every", "2", "--every=3", parts=("--every is given twice", "give it once"))
+        self.refuse("-o", "a", "--output", "b", parts=("-o is given twice",))
 
     def test_sizes_and_times_reach_the_layer_as_numbers(self):
         result = self.lapwing("run", "--max-size", "512MiB", "--keep", "8", "--last", "5min", "--compress", "--", "env")

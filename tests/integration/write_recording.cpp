@@ -1,6 +1,6 @@
 // A program under test: writes a small recording, as a program with the layer inside would. With no FILE it writes to
-// $LAPWING_OUT, for the run $LAPWING_RUN. Usage: write_recording [--spans N] [--steps N] [--lost N] [--max-bytes N]
-// [--unfinished] [FILE]
+// $LAPWING_OUT, for the run $LAPWING_RUN. Usage: write_recording [--spans N] [--steps N] [--lost N] [--executed N]
+// [--max-bytes N] [--unfinished] [FILE]
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +18,7 @@ struct Contents {
     uint64_t spans = 0;
     uint64_t steps = 0;
     uint64_t lost = 0;
+    uint64_t executed = 0;     // beside those begun
     uint64_t max_bytes = 0;    // of one file
     bool finished = true;
 };
@@ -35,9 +36,10 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     site.op = "MUL_MAT";
     site.kernel = "mul_mat";
     site.layer = 0;
-    if (Status s = sink.process({.pid = 42, .command = "write_recording", .lapwing_version = "0", .level = "kernel"});
-        !s)
-        return s;
+    ProcessInfo process{.pid = 42, .command = "write_recording", .lapwing_version = "0", .level = "kernel"};
+    if (const char* step = std::getenv("LAPWING_STEP")) process.step = step;
+    if (const char* skip = std::getenv("LAPWING_SKIP")) process.skip = std::strtoull(skip, nullptr, 10);
+    if (Status s = sink.process(process); !s) return s;
     if (Status s = sink.device(device); !s) return s;
     if (Status s = sink.track({.id = kQueue, .kind = TrackKind::kDeviceQueue, .device = 1, .name = "queue 0"}); !s)
         return s;
@@ -56,7 +58,7 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     stats.begun = contents.spans + contents.lost;
     stats.recorded = contents.spans;
     stats.lost[LossReason::kRingFull] = contents.lost;
-    stats.executed_dispatches = stats.begun;
+    stats.executed_dispatches = stats.begun + contents.executed;
     stats.window_begin_ns = 1000;
     stats.window_end_ns = int64_t(1000 + contents.spans * 100);
     stats.final = contents.finished;
@@ -75,6 +77,7 @@ int main(int argc, char** argv) {
         uint64_t* number = argument == "--spans"       ? &contents.spans
                            : argument == "--steps"     ? &contents.steps
                            : argument == "--lost"      ? &contents.lost
+                           : argument == "--executed"  ? &contents.executed
                            : argument == "--max-bytes" ? &contents.max_bytes
                                                        : nullptr;
         if (number != nullptr && i + 1 < argc) {
