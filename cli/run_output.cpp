@@ -12,12 +12,12 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "lapwing/perfetto.hpp"
+#include "trace/device_tracks.hpp"
 #include "trace/recording_set.hpp"
 
 namespace lapwing::cli {
@@ -38,15 +38,13 @@ public:
     }
     Status device(const DeviceInfo&) override { return {}; }
     Status track(const TrackInfo& track) override {
-        if (track.kind == TrackKind::kDeviceQueue) device_tracks_.insert(track.id);
+        device_tracks_.announce(track);
         return {};
     }
     Status site(SiteId, const Site&) override { return {}; }
     Status spans(std::span<const SpanRecord> spans) override {
-        for (const SpanRecord& span : spans) {
-            totals_.spans += device_tracks_.count(span.track);
-            reach(span.begin_ns, span.duration_ns);
-        }
+        totals_.spans += device_tracks_.count(spans);
+        for (const SpanRecord& span : spans) reach(span.begin_ns, span.duration_ns);
         return {};
     }
     Status step(const StepRecord& step) override {
@@ -72,7 +70,7 @@ private:
 
     const bool only_identify_;
     bool identified_ = false;
-    std::set<TrackId> device_tracks_;
+    trace::DeviceTracks device_tracks_;
     RecordingTotals totals_;
 };
 

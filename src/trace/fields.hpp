@@ -14,6 +14,13 @@ constexpr uint32_t tag(uint32_t field, Wire wire) noexcept {
     return field << 3 | static_cast<uint32_t>(wire);
 }
 
+constexpr uint32_t varint_tag(uint32_t field) noexcept {
+    return tag(field, Wire::kVarint);
+}
+constexpr uint32_t bytes_tag(uint32_t field) noexcept {
+    return tag(field, Wire::kBytes);
+}
+
 /// Perfetto's `Trace.packet`: the only field at the top of a file.
 inline constexpr uint8_t kPacketTag = 0x0a;
 

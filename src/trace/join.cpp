@@ -39,6 +39,7 @@ void JoinSink::next() {
     ++recordings_;
     devices_.clear();
     tracks_.clear();
+    device_tracks_.clear();
     first_site_ = static_cast<SiteId>(last_site_);
     first_step_ = static_cast<uint32_t>(steps_);
 }
@@ -74,11 +75,11 @@ Status JoinSink::device(const DeviceInfo& device) {
 }
 
 Status JoinSink::track(const TrackInfo& track) {
-    Track* const known = track_of(track.id);
-    if (known == nullptr) return too_many_tracks();
-    known->is_device = track.kind == TrackKind::kDeviceQueue;
+    const std::optional<TrackId> id = track_of(track.id);
+    if (!id) return too_many_tracks();
+    device_tracks_.announce(track);
     TrackInfo out = track;
-    out.id = known->id;
+    out.id = *id;
     if (track.device != 0) out.device = device_of(track.device);
     return to_.track(out);
 }
@@ -90,17 +91,17 @@ Status JoinSink::site(SiteId id, const Site& site) {
 Status JoinSink::spans(std::span<const SpanRecord> spans) {
     batch_.clear();
     for (const SpanRecord& span : spans) {
-        Track* const track = span.track == 0 ? nullptr : track_of(span.track);
-        if (track == nullptr && span.track != 0) return too_many_tracks();
+        const std::optional<TrackId> track = track_of(span.track);
+        if (!track) return too_many_tracks();
         // As unsigned numbers, a negative duration is too long to have ended.
         if (from_ns_ && span.begin_ns < *from_ns_ &&
             static_cast<uint64_t>(span.duration_ns) <
                 static_cast<uint64_t>(*from_ns_) - static_cast<uint64_t>(span.begin_ns)) {
-            cut_ += track != nullptr && track->is_device ? 1u : 0u;
+            cut_ += device_tracks_.contains(span.track) ? 1u : 0u;
             continue;
         }
         SpanRecord out = span;
-        out.track = track == nullptr ? TrackId{0} : track->id;
+        out.track = *track;
         out.site = site_of(span.site);
         out.step = step_of(span.step);
         batch_.push_back(out);
@@ -120,12 +121,13 @@ Status JoinSink::stats(const RecordingStats& stats) {
     return {};
 }
 
-// Null where the numbers are used up.
-JoinSink::Track* JoinSink::track_of(TrackId id) {
+// Nothing where the numbers are used up. Track 0 is none.
+std::optional<TrackId> JoinSink::track_of(TrackId id) {
+    if (id == 0) return id;
     const auto known = tracks_.find(id);
-    if (known != tracks_.end()) return &known->second;
-    if (next_track_ > std::numeric_limits<TrackId>::max()) return nullptr;
-    return &tracks_.emplace(id, Track{static_cast<TrackId>(next_track_++), true}).first->second;
+    if (known != tracks_.end()) return known->second;
+    if (next_track_ > std::numeric_limits<TrackId>::max()) return std::nullopt;
+    return tracks_.emplace(id, static_cast<TrackId>(next_track_++)).first->second;
 }
 
 uint32_t JoinSink::device_of(uint32_t id) {

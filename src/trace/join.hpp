@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lapwing/sink.hpp"
+#include "trace/device_tracks.hpp"
 
 namespace lapwing::trace {
 
@@ -37,11 +38,7 @@ public:
     [[nodiscard]] uint64_t recordings() const noexcept { return recordings_; }
 
 private:
-    struct Track {
-        TrackId id = 0;
-        bool is_device = true;    // as a track is that was never announced
-    };
-    [[nodiscard]] Track* track_of(TrackId id);
+    [[nodiscard]] std::optional<TrackId> track_of(TrackId id);
     [[nodiscard]] uint32_t device_of(uint32_t id);
     [[nodiscard]] SiteId site_of(SiteId id);
     [[nodiscard]] uint32_t step_of(uint32_t step);
@@ -52,8 +49,9 @@ private:
     uint64_t recordings_ = 0;
     // Of the recording that is told now:
     std::unordered_map<uint32_t, uint32_t> devices_;
-    std::unordered_map<TrackId, Track> tracks_;
-    SiteId first_site_ = 0;    // added to its numbers
+    std::unordered_map<TrackId, TrackId> tracks_;
+    DeviceTracks device_tracks_;    // by their own numbers
+    SiteId first_site_ = 0;         // added to its numbers
     uint32_t first_step_ = 0;
     std::optional<RecordingStats> latest_;
     // Over all of them:

@@ -10,16 +10,8 @@ namespace lapwing::trace {
 namespace {
 
 constexpr std::size_t kBatchSpans = 4096;
-constexpr SiteId kDenseSites = 1u << 20;
 constexpr std::size_t kMaxOpenSlices = 65536;    // far above what is ever written; bounds memory on damaged files
 constexpr uint64_t kMaxTime = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-
-constexpr uint32_t number(uint32_t field) {
-    return tag(field, Wire::kVarint);
-}
-constexpr uint32_t message(uint32_t field) {
-    return tag(field, Wire::kBytes);
-}
 
 Error damaged(std::string expected) {
     return {Errc::kBadFormat, 0, std::move(expected)};
@@ -33,7 +25,7 @@ RecordingReader::RecordingReader(SpanSink& sink) : sink_(sink) {
 
 Status RecordingReader::packet(std::string_view bytes) {
     Packet packet;
-    if (!split(bytes, packet)) return damaged("expected a well-formed trace packet");
+    if (!take_apart(bytes, packet)) return damaged("expected a well-formed trace packet");
     return packet.compressed ? read_compressed(*packet.compressed) : read(packet);
 }
 
@@ -43,8 +35,9 @@ Status RecordingReader::read_compressed(std::string_view body) {
     PacketRun run(*unpacked);
     for (std::string_view bytes; run.next(bytes);) {
         Packet packet;
-        Status status =
-            split(bytes, packet) && !packet.compressed ? read(packet) : damaged("expected a well-formed trace packet");
+        Status status = take_apart(bytes, packet) && !packet.compressed
+                            ? read(packet)
+                            : damaged("expected a well-formed trace packet");
         if (status.ok()) continue;
         if (sink_failed_) return status;
         Error error = status.error();
@@ -68,52 +61,6 @@ Status RecordingReader::read(const Packet& packet) {
     return {};
 }
 
-bool RecordingReader::split(std::string_view bytes, Packet& packet) {
-    MessageReader in(bytes);
-    while (in.next()) {
-        switch (in.tag_value()) {
-            case number(packet::kTimestamp):
-                packet.timestamp = in.varint();
-                packet.has_timestamp = true;
-                break;
-            case number(packet::kSequenceId):
-                packet.sequence = static_cast<uint32_t>(in.varint());
-                break;
-            case message(packet::kTrackEvent):
-                packet.event = in.bytes();
-                break;
-            case number(packet::kTimestampClockId):
-                packet.clock = in.varint();
-                break;
-            case number(packet::kSequenceFlags):
-                packet.flags = in.varint();
-                break;
-            case message(packet::kInternedData):
-                packet.interned = in.bytes();
-                break;
-            case message(packet::kDefaults):
-                packet.defaults = in.bytes();
-                break;
-            case message(packet::kClockSnapshot):
-                packet.snapshot = in.bytes();
-                break;
-            case message(packet::kLapwing):
-                packet.own = in.bytes();
-                break;
-            case message(packet::kCompressedPackets):
-                packet.compressed = in.bytes();
-                break;
-            case message(packet::kZstdCompressedPackets):
-                packet.zstd = true;
-                in.skip();
-                break;
-            default:
-                in.skip();
-        }
-    }
-    return in.ok();
-}
-
 RecordingReader::Sequence& RecordingReader::sequence(uint32_t id) {
     if (last_sequence_ == nullptr || id != last_sequence_id_) {
         last_sequence_ = &sequences_[id];
@@ -126,7 +73,7 @@ Status RecordingReader::read_state(Sequence& sequence, const Packet& packet) {
     if (packet.defaults) {
         MessageReader in(*packet.defaults);
         while (in.next()) {
-            if (in.tag_value() == number(packet::kTimestampClockId))
+            if (in.tag_value() == varint_tag(packet::kTimestampClockId))
                 sequence.default_clock = in.varint();
             else
                 in.skip();
@@ -142,7 +89,7 @@ Status RecordingReader::read_state(Sequence& sequence, const Packet& packet) {
 Status RecordingReader::read_snapshot(Sequence& sequence, std::string_view body) {
     MessageReader in(body);
     while (in.next()) {
-        if (in.tag_value() != message(1)) {
+        if (in.tag_value() != bytes_tag(1)) {
             in.skip();
             continue;
         }
@@ -152,13 +99,13 @@ Status RecordingReader::read_snapshot(Sequence& sequence, std::string_view body)
         bool incremental = false;
         while (clock.next()) {
             switch (clock.tag_value()) {
-                case number(1):
+                case varint_tag(1):
                     id = clock.varint();
                     break;
-                case number(2):
+                case varint_tag(2):
                     at_ns = clock.varint();
                     break;
-                case number(3):
+                case varint_tag(3):
                     incremental = clock.varint() != 0;
                     break;
                 default:
@@ -177,7 +124,7 @@ Status RecordingReader::read_snapshot(Sequence& sequence, std::string_view body)
 Status RecordingReader::read_names(std::string_view body) {
     MessageReader in(body);
     while (in.next()) {
-        if (in.tag_value() != message(2)) {
+        if (in.tag_value() != bytes_tag(2)) {
             in.skip();
             continue;
         }
@@ -186,10 +133,10 @@ Status RecordingReader::read_names(std::string_view body) {
         std::string_view name;
         while (entry.next()) {
             switch (entry.tag_value()) {
-                case number(1):
+                case varint_tag(1):
                     id = entry.varint();
                     break;
-                case message(2):
+                case bytes_tag(2):
                     name = entry.bytes();
                     break;
                 default:
@@ -199,7 +146,7 @@ Status RecordingReader::read_names(std::string_view body) {
         if (!entry.ok() || id == 0 || id > std::numeric_limits<SiteId>::max())
             return damaged("expected an interned name and its number");
         const auto site = static_cast<SiteId>(id);
-        if (!described(site)) names_[site] = name;
+        if (!described_.contains(site)) names_[site] = name;
     }
     return in.ok() ? Status() : damaged("expected well-formed interned data");
 }
@@ -214,7 +161,7 @@ Status RecordingReader::read_own(Sequence& sequence, std::string_view body) {
 
 Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
     const uint32_t tag_value = own.tag_value();
-    if (tag_value == number(own::kStepMark)) {
+    if (tag_value == varint_tag(own::kStepMark)) {
         const uint64_t step = own.varint();
         if (step > kNoStep) return damaged("expected a step number");
         sequence.step = static_cast<uint32_t>(step);
@@ -226,7 +173,7 @@ Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
     }
     const std::string_view body = own.bytes();
     switch (tag_value) {
-        case message(own::kRecording): {
+        case bytes_tag(own::kRecording): {
             RecordingInfo recording;
             if (!decode(body, recording) || recording.magic != kMagic) return damaged("expected a recording's head");
             if (recording.version > kFormatVersion)
@@ -238,52 +185,52 @@ Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
             recording_seen_ = true;
             return {};
         }
-        case message(own::kProcess): {
+        case bytes_tag(own::kProcess): {
             ProcessInfo process;
             if (!decode(body, process)) return damaged("expected a process");
             return told(sink_.process(process));
         }
-        case message(own::kDevice): {
+        case bytes_tag(own::kDevice): {
             DeviceInfo device;
             if (!decode(body, device)) return damaged("expected a device");
             return told(sink_.device(device));
         }
-        case message(own::kTrack): {
+        case bytes_tag(own::kTrack): {
             TrackInfo track;
             if (!decode(body, track)) return damaged("expected a track");
-            track_kinds_[track.id] = track.kind;
+            device_tracks_.announce(track);
             return told(sink_.track(track));
         }
-        case message(own::kLane): {
+        case bytes_tag(own::kLane): {
             LaneInfo lane;
             if (!decode(body, lane)) return damaged("expected a lane");
             sequence.track = lane.track;
             return {};
         }
-        case message(own::kSite): {
+        case bytes_tag(own::kSite): {
             SiteInfo site;
             if (!decode(body, site)) return damaged("expected a site");
-            set_described(site.id);
+            described_.insert(site.id);
             names_.erase(site.id);
             return told(sink_.site(site.id, site.site));
         }
-        case message(own::kStep): {
+        case bytes_tag(own::kStep): {
             StepRecord step;
             if (!decode(body, step)) return damaged("expected a step");
             return told(sink_.step(step));
         }
-        case message(own::kStats): {
+        case bytes_tag(own::kStats): {
             RecordingStats stats;
             if (!decode(body, stats)) return damaged("expected statistics");
             failed_.reset();
             if (stats.write_error != 0 && stats.final) failed_ = stats;
             return told(sink_.stats(stats));
         }
-        case message(own::kLooseSpan): {
+        case bytes_tag(own::kLooseSpan): {
             SpanRecord span;
             if (!decode(body, span)) return damaged("expected a span");
             ++loose_spans_;
-            loose_device_spans_ += on_device(span.track) ? 1u : 0u;
+            loose_device_spans_ += device_tracks_.contains(span.track) ? 1u : 0u;
             return add(span);
         }
         default:
@@ -297,10 +244,10 @@ Status RecordingReader::read_event(Sequence& sequence, const Packet& packet) {
     MessageReader in(*packet.event);
     while (in.next()) {
         switch (in.tag_value()) {
-            case number(event::kType):
+            case varint_tag(event::kType):
                 type = in.varint();
                 break;
-            case number(event::kNameIid):
+            case varint_tag(event::kNameIid):
                 name = in.varint();
                 break;
             default:
@@ -342,9 +289,9 @@ Status RecordingReader::end_slice(Sequence& sequence, int64_t at_ns) {
 }
 
 Status RecordingReader::add(const SpanRecord& span) {
-    if (!described(span.site)) {
+    if (!described_.contains(span.site)) {
         ++unknown_sites_;
-        if (span.site != 0 && announced_.insert(span.site).second)
+        if (span.site != 0 && announced_.insert(span.site))
             if (Status status = announce_undescribed(span); !status.ok()) return status;
     }
     ++spans_;
@@ -357,7 +304,7 @@ Status RecordingReader::announce_undescribed(const SpanRecord& span) {
     Site site;
     const auto name = names_.find(span.site);
     site.op = name != names_.end() ? name->second : "site " + std::to_string(span.site);
-    if (!on_device(span.track)) site.kind = SpanKind::kHost;
+    if (!device_tracks_.contains(span.track)) site.kind = SpanKind::kHost;
     return told(sink_.site(span.site, site));
 }
 
@@ -373,16 +320,10 @@ Status RecordingReader::told(Status status) {
     return status;
 }
 
-// A track that was never announced counts as the device's.
-bool RecordingReader::on_device(TrackId track) const {
-    const auto kind = track_kinds_.find(track);
-    return kind == track_kinds_.end() || kind->second == TrackKind::kDeviceQueue;
-}
-
 // What a failed writer still held back it cannot count itself: what was begun, and is neither here nor lost otherwise.
 Status RecordingReader::settle_unwritten() {
     uint64_t known = loose_device_spans_ + failed_->lost.total() + failed_->left_out;
-    for (const auto& [id, state] : sequences_) known += on_device(state.track) ? state.spans : 0;
+    for (const auto& [id, state] : sequences_) known += device_tracks_.contains(state.track) ? state.spans : 0;
     if (failed_->begun <= known) return {};
     failed_->lost[LossReason::kUnwritten] += failed_->begun - known;
     return told(sink_.stats(*failed_));
@@ -396,19 +337,6 @@ Status RecordingReader::finish(ReadSummary& summary) {
     summary.unknown_sites = unknown_sites_;
     for (const auto& [id, state] : sequences_) summary.unclosed += state.open.size();
     return status;
-}
-
-bool RecordingReader::described(SiteId id) const noexcept {
-    return id < kDenseSites ? id < described_.size() && described_[id] : described_beyond_.contains(id);
-}
-
-void RecordingReader::set_described(SiteId id) {
-    if (id >= kDenseSites) {
-        described_beyond_.insert(id);
-        return;
-    }
-    if (id >= described_.size()) described_.resize(id + std::size_t{1});
-    described_[id] = true;
 }
 
 }    // namespace lapwing::trace

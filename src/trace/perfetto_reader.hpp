@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "lapwing/perfetto.hpp"
 #include "trace/compression.hpp"
+#include "trace/device_tracks.hpp"
+#include "trace/packet.hpp"
+#include "trace/site_set.hpp"
 #include "trace/wire_reader.hpp"
 
 namespace lapwing::trace {
@@ -46,19 +48,9 @@ private:
         int64_t clock_ns = 0;
         std::vector<Open> open;
     };
-    struct Packet {
-        uint32_t sequence = 0;
-        uint64_t flags = 0;
-        uint64_t clock = 0;
-        uint64_t timestamp = 0;
-        bool has_timestamp = false;
-        bool zstd = false;
-        std::optional<std::string_view> event, interned, defaults, snapshot, own, compressed;
-    };
 
     Status read(const Packet& packet);
     Status read_compressed(std::string_view body);
-    [[nodiscard]] static bool split(std::string_view bytes, Packet& packet);
     Sequence& sequence(uint32_t id);
     Status read_state(Sequence& sequence, const Packet& packet);
     Status read_snapshot(Sequence& sequence, std::string_view body);
@@ -70,11 +62,8 @@ private:
     Status add(const SpanRecord& span);
     Status hand_over();
     Status told(Status status);
-    [[nodiscard]] bool on_device(TrackId track) const;
     Status settle_unwritten();
 
-    [[nodiscard]] bool described(SiteId id) const noexcept;
-    void set_described(SiteId id);
     Status announce_undescribed(const SpanRecord& span);
 
     SpanSink& sink_;
@@ -88,11 +77,10 @@ private:
     std::unordered_map<uint32_t, Sequence> sequences_;
     uint32_t last_sequence_id_ = 0;
     Sequence* last_sequence_ = nullptr;
-    std::vector<bool> described_;    // by site number, dense part
-    std::unordered_set<SiteId> described_beyond_;
-    std::unordered_set<SiteId> announced_;             // sites told to the sink by their interned name only
+    SiteSet described_;
+    SiteSet announced_;                                // sites told to the sink by their interned name only
     std::unordered_map<SiteId, std::string> names_;    // interned names of sites without a description
-    std::unordered_map<TrackId, TrackKind> track_kinds_;
+    DeviceTracks device_tracks_;
     uint64_t loose_device_spans_ = 0;
     std::optional<RecordingStats> failed_;    // the latest statistics, where they are the last word of a failed writer
 };

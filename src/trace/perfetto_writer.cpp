@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "lapwing/clock.hpp"
 #include "trace/descriptor.hpp"
 #include "trace/fields.hpp"
 #include "trace/metadata.hpp"
@@ -17,13 +18,6 @@ namespace {
 
 constexpr std::size_t kFirstBufferBytes = 4096;
 constexpr std::size_t kMaxBufferedBytes = 64u << 20;    // all lanes together; beyond it buffers no longer grow
-constexpr std::size_t kMetaFlushBytes = 64 * 1024;
-
-int64_t clock_ns(clockid_t id) {
-    timespec now{};
-    ::clock_gettime(id, &now);
-    return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 // splitmix64: distinct inputs give distinct, well spread outputs.
 uint64_t mix(uint64_t value) {
@@ -45,18 +39,20 @@ int64_t end_of(const SpanRecord& span) {
 }    // namespace
 
 uint64_t random_id() {
-    return mix(static_cast<uint64_t>(clock_ns(CLOCK_REALTIME))) ^ static_cast<uint64_t>(::getpid()) << 32;
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const auto ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    return mix(ns) ^ static_cast<uint64_t>(::getpid()) << 32;
 }
 
 PerfettoWriter::PerfettoWriter(TraceFile file, const PerfettoWriterOptions& options, RecordingInfo identity)
-    : file_(std::move(file)),
+    : out_(std::move(file), options.compress),
       options_(options),
       identity_(std::move(identity)),
       uuid_state_(random_id()),
       process_uuid_(new_uuid()) {
     identity_.magic = kMagic;
     identity_.version = kFormatVersion;
-    if (options.compress) compressor_.emplace();
 }
 
 PerfettoWriter::~PerfettoWriter() {
@@ -70,10 +66,10 @@ uint64_t PerfettoWriter::new_uuid() {
 }
 
 Status PerfettoWriter::start() {
-    append_meta(own_packet(kMetaSequence, own::kRecording, encode(identity_)));
-    append_meta(meta_head_packet(clock_ns(CLOCK_MONOTONIC)));
-    flush_meta();
-    return state();
+    out_.describe(own_packet(kMetaSequence, own::kRecording, encode(identity_)));
+    out_.describe(meta_head_packet(host_now().value));
+    out_.flush_descriptions();
+    return out_.state();
 }
 
 Status PerfettoWriter::process(const ProcessInfo& process) {
@@ -82,36 +78,36 @@ Status PerfettoWriter::process(const ProcessInfo& process) {
         step_tracks_.clear();
     }
     viewer_pid_ = viewer_pid(process.pid);
-    append_meta(own_packet(kMetaSequence, own::kProcess, encode(process)));
-    append_meta(process_packet(process_uuid_, viewer_pid_, process.command));
-    flush_meta();    // whatever ends the process, its file says whose it is
-    return state();
+    out_.describe(own_packet(kMetaSequence, own::kProcess, encode(process)));
+    out_.describe(process_packet(process_uuid_, viewer_pid_, process.command));
+    out_.flush_descriptions();    // whatever ends the process, its file says whose it is
+    return out_.state();
 }
 
 Status PerfettoWriter::device(const DeviceInfo& device) {
     devices_[device.id] = device;
-    append_meta(own_packet(kMetaSequence, own::kDevice, encode(device)));
-    return state();
+    out_.describe(own_packet(kMetaSequence, own::kDevice, encode(device)));
+    return out_.state();
 }
 
 Status PerfettoWriter::track(const TrackInfo& track) {
     if (track.id == 0) return Error{Errc::kInvalidArgument, 0, "track ids start at 1"};
     Track& known = track_of(track.id);
     known.info = track;
-    append_meta(own_packet(kMetaSequence, own::kTrack, encode(track)));
+    out_.describe(own_packet(kMetaSequence, own::kTrack, encode(track)));
     for (std::size_t i = 0; i < known.lanes.size(); ++i) describe_lane(known, i);
-    return state();
+    return out_.state();
 }
 
 Status PerfettoWriter::site(SiteId id, const Site& site) {
     if (id == 0) return Error{Errc::kInvalidArgument, 0, "site 0 means unknown and is not described"};
-    append_meta(own_packet(kMetaSequence, own::kSite, encode(SiteInfo{id, site})));
+    out_.describe(own_packet(kMetaSequence, own::kSite, encode(SiteInfo{id, site})));
     site_names_[id] = display_name(site);
-    return state();
+    return out_.state();
 }
 
 Status PerfettoWriter::spans(std::span<const SpanRecord> spans) {
-    while (!spans.empty() && status_.ok() && !closed_) {
+    while (!spans.empty() && out_.ok()) {
         const TrackId id = spans.front().track;
         std::size_t run = 1;
         while (run < spans.size() && spans[run].track == id) ++run;
@@ -128,57 +124,48 @@ Status PerfettoWriter::spans(std::span<const SpanRecord> spans) {
     }
     for (Track* track : batched_) write_host_batch(*track);
     batched_.clear();
-    return state();
+    return out_.state();
 }
 
 Status PerfettoWriter::step(const StepRecord& step) {
-    append_meta(own_packet(kMetaSequence, own::kStep, encode(step)));
-    if (step.begin_ns < 0 || step.end_ns < step.begin_ns) return state();
+    out_.describe(own_packet(kMetaSequence, own::kStep, encode(step)));
+    if (step.begin_ns < 0 || step.end_ns < step.begin_ns) return out_.state();
     // Steps of several threads may overlap: slices of one track must not.
     auto lane = std::find_if(step_tracks_.begin(), step_tracks_.end(),
                              [&](const StepTrack& track) { return track.last_ns <= step.begin_ns; });
     if (lane == step_tracks_.end()) {
-        if (step_tracks_.size() >= options_.max_lanes) return state();
+        if (step_tracks_.size() >= options_.max_lanes) return out_.state();
         lane = step_tracks_.insert(lane, StepTrack{new_uuid(), 0});
         const std::size_t number = step_tracks_.size();
-        append_meta(
+        out_.describe(
             track_packet(lane->uuid, process_uuid_, number == 1 ? "steps" : "steps lane " + std::to_string(number)));
     }
     lane->last_ns = step.end_ns;
-    append_meta(step_slice_packets(lane->uuid, step));
-    return state();
+    out_.describe(step_slice_packets(lane->uuid, step));
+    return out_.state();
 }
 
 Status PerfettoWriter::stats(const RecordingStats& stats) {
-    if (!status_.ok() && !closed_) last_word_ = stats;
+    out_.set_last_word(stats);
     // After the spans that they count, so that a file never claims spans that it does not hold.
     flush_all();
-    append_meta(own_packet(kMetaSequence, own::kStats, encode(stats)));
-    flush_meta();
-    return state();
+    out_.describe(own_packet(kMetaSequence, own::kStats, encode(stats)));
+    out_.flush_descriptions();
+    return out_.state();
 }
 
 Status PerfettoWriter::flush() {
-    if (!closed_) flush_all();
-    return state();
+    if (!out_.closed()) flush_all();
+    return out_.state();
 }
 
 Status PerfettoWriter::close() {
-    if (closed_) return status_;
-    flush_all();
-    // A full disk has room for this: see TraceFile::append.
-    if (last_word_) {
-        last_word_->write_error = status_.error().driver_code;
-        const std::string stats = own_packet(kMetaSequence, own::kStats, encode(*last_word_));
-        static_cast<void>(file_.append({reinterpret_cast<const uint8_t*>(stats.data()), stats.size()}));
-    }
-    keep(file_.close());
-    closed_ = true;
-    return status_;
+    if (!out_.closed()) flush_all();
+    return out_.close();
 }
 
 uint64_t PerfettoWriter::size_bound() const noexcept {
-    uint64_t bytes = file_.size() + meta_.size();
+    uint64_t bytes = out_.size();
     for (const auto& track : tracks_) {
         if (track == nullptr) continue;
         for (const auto& lane : track->lanes) bytes += lane->buffer.content().size();
@@ -198,7 +185,7 @@ PerfettoWriter::Track& PerfettoWriter::track_of(TrackId id) {
 }
 
 void PerfettoWriter::write_device_spans(Track& track, std::span<const SpanRecord> spans) {
-    while (!spans.empty() && status_.ok()) {
+    while (!spans.empty() && out_.ok()) {
         if (!track.lanes.empty()) spans = spans.subspan(track.lanes.front()->write_plain(spans));
         if (spans.empty()) return;
         write_device_span(track, spans.front());
@@ -277,7 +264,7 @@ void PerfettoWriter::close_until(Lane& lane, int64_t at_ns) {
 
 // What no lane can hold is kept as Lapwing's own data: reports count it, viewers do not show it.
 void PerfettoWriter::write_loose(const SpanRecord& span) {
-    append_meta(own_packet(kMetaSequence, own::kLooseSpan, encode(span)));
+    out_.describe(own_packet(kMetaSequence, own::kLooseSpan, encode(span)));
 }
 
 Lane* PerfettoWriter::add_lane(Track& track, int64_t first_ns) {
@@ -309,14 +296,14 @@ void PerfettoWriter::describe_lane(Track& track, std::size_t index) {
     const uint64_t uuid = track.lanes[index]->track_uuid();
     const std::string name = shown_name(track.info);
     if (index != 0)
-        return append_meta(track_packet(uuid, track.process_uuid, name + " lane " + std::to_string(index + 1)));
+        return out_.describe(track_packet(uuid, track.process_uuid, name + " lane " + std::to_string(index + 1)));
     // Two tracks with one thread id would be merged into one by viewers.
     if (track.thread_id == 0 && track.info.kind == TrackKind::kHostThread) {
         const int32_t id = thread_id_in(track.info.name);
         if (id != 0 && thread_ids_.insert(id).second) track.thread_id = id;
     }
-    append_meta(track.thread_id != 0 ? thread_packet(uuid, track.pid, track.thread_id, name)
-                                     : track_packet(uuid, track.process_uuid, name));
+    out_.describe(track.thread_id != 0 ? thread_packet(uuid, track.pid, track.thread_id, name)
+                                       : track_packet(uuid, track.process_uuid, name));
 }
 
 void PerfettoWriter::prepare(Lane& lane, const SpanRecord& span) {
@@ -336,13 +323,7 @@ void PerfettoWriter::prepare(Lane& lane, const SpanRecord& span) {
 void PerfettoWriter::append(Lane& lane, std::string_view packets) {
     make_room(lane, packets.size());
     if (packets.size() <= lane.buffer.room()) return lane.buffer.append(packets);
-    if (status_.ok()) keep(file_.append({reinterpret_cast<const uint8_t*>(packets.data()), packets.size()}));
-}
-
-void PerfettoWriter::append_meta(std::string_view packets) {
-    if (!status_.ok() || closed_) return;
-    meta_ += packets;
-    if (meta_.size() >= kMetaFlushBytes) flush_meta();
+    out_.write_large(packets);
 }
 
 // Writes the lane out where there is not room for `bytes`. Buffers start small, because most lanes hold little.
@@ -356,33 +337,17 @@ void PerfettoWriter::make_room(Lane& lane, std::size_t bytes) {
     buffered_capacity_ += wanted - capacity;
 }
 
-void PerfettoWriter::flush_meta() {
-    if (status_.ok() && !meta_.empty())
-        keep(file_.append({reinterpret_cast<const uint8_t*>(meta_.data()), meta_.size()}));
-    meta_.clear();
-}
-
 void PerfettoWriter::flush_lane(Lane& lane) {
-    flush_meta();    // descriptions come before what refers to them
-    const std::span<const uint8_t> packets = lane.buffer.content();
-    if (status_.ok() && !packets.empty()) keep(file_.append(compressor_ ? compressor_->pack(packets) : packets));
+    out_.write_lane(lane.buffer.content());
     lane.buffer.clear();
 }
 
 void PerfettoWriter::flush_all() {
-    flush_meta();
+    out_.flush_descriptions();
     for (const auto& track : tracks_) {
         if (track == nullptr) continue;
         for (const auto& lane : track->lanes) flush_lane(*lane);
     }
-}
-
-Status PerfettoWriter::state() const {
-    return closed_ && status_.ok() ? Status(Error{Errc::kUnwritable, 0, "the recording is closed"}) : status_;
-}
-
-void PerfettoWriter::keep(Status status) {
-    if (status_.ok() && !status.ok()) status_ = std::move(status);
 }
 
 }    // namespace lapwing::trace

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,10 +10,9 @@
 #include <vector>
 
 #include "lapwing/perfetto.hpp"
-#include "trace/compression.hpp"
 #include "trace/lane.hpp"
 #include "trace/metadata.hpp"
-#include "trace/trace_file.hpp"
+#include "trace/packet_output.hpp"
 
 namespace lapwing::trace {
 
@@ -70,23 +68,14 @@ private:
     void prepare(Lane& lane, const SpanRecord& span);
 
     void append(Lane& lane, std::string_view packets);
-    void append_meta(std::string_view packets);
     void make_room(Lane& lane, std::size_t bytes);
-    void flush_meta();
     void flush_lane(Lane& lane);
     void flush_all();
-    void keep(Status status);
-    [[nodiscard]] Status state() const;
     [[nodiscard]] uint64_t new_uuid();
 
-    TraceFile file_;
+    PacketOutput out_;
     PerfettoWriterOptions options_;
     RecordingInfo identity_;
-    std::optional<Compressor> compressor_;
-    Status status_;    // the first error, after which nothing more is written
-    bool closed_ = false;
-    std::optional<RecordingStats> last_word_;    // statistics that came after the first error
-    std::string meta_;    // packets of the meta sequence that wait to be written, always before any lane's
     uint64_t uuid_state_;
     uint64_t process_uuid_;    // of the latest process
     bool has_process_ = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lapwing/perfetto.hpp"
+#include "trace/device_tracks.hpp"
 #include "trace/packet_source.hpp"
 #include "trace/sniff.hpp"
 #include "trace/wire_reader.hpp"
@@ -42,14 +43,12 @@ public:
     Status process(const ProcessInfo& process) override { return first_ ? to_.process(process) : Status(); }
     Status device(const DeviceInfo& device) override { return to_.device(device); }
     Status track(const TrackInfo& track) override {
-        if (track.id >= is_device_.size()) is_device_.resize(track.id + std::size_t{1});
-        is_device_[track.id] = track.kind == TrackKind::kDeviceQueue;
+        device_tracks_.announce(track);
         return to_.track(track);
     }
     Status site(SiteId id, const Site& site) override { return to_.site(id, site); }
     Status spans(std::span<const SpanRecord> spans) override {
-        for (const SpanRecord& span : spans)
-            told_ += span.track < is_device_.size() && is_device_[span.track] ? 1u : 0u;
+        told_ += device_tracks_.count(spans);
         return to_.spans(spans);
     }
     Status step(const StepRecord& step) override { return to_.step(step); }
@@ -70,7 +69,7 @@ private:
     uint64_t told_ = 0;    // device spans
     uint64_t told_before_ = 0;
     std::optional<int64_t> begin_ns_;    // of the first part
-    std::vector<bool> is_device_;        // by track
+    DeviceTracks device_tracks_;
 };
 
 }    // namespace

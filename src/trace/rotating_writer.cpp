@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lapwing/clock.hpp"
 #include "trace/recording_set.hpp"
 #include "trace/trace_file.hpp"
 
@@ -23,13 +23,6 @@ constexpr std::size_t kMostSpanBytes = 64;         // its two packets and a step
 constexpr std::size_t kEndBytes = 1024;            // statistics, descriptions of a lane or two
 constexpr std::size_t kSiteOverheadBytes = 256;    // beside the names themselves
 constexpr int64_t kRingParts = 8;                  // more make the end sharper and repeat the descriptions more often
-constexpr SiteId kDenseSites = 1u << 20;
-
-int64_t monotonic_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 }    // namespace
 
@@ -46,7 +39,7 @@ Result<std::unique_ptr<SpanSink>> RotatingWriter::open(const std::string& path, 
     Result<std::unique_ptr<PerfettoWriter>> first = rotating->begin_part(path, 1);
     if (!first.ok()) return first.error();
     rotating->writer_ = std::move(first).value();
-    rotating->parts_.push_back({path, monotonic_ns()});
+    rotating->parts_.push_back({path, host_now().value});
     return std::unique_ptr<SpanSink>(std::move(rotating));
 }
 
@@ -88,16 +81,14 @@ Status RotatingWriter::device(const DeviceInfo& device) {
 
 Status RotatingWriter::track(const TrackInfo& track) {
     tracks_[track.id] = track;
-    if (track.id >= is_device_.size()) is_device_.resize(track.id + std::size_t{1});
-    is_device_[track.id] = track.kind == TrackKind::kDeviceQueue;
+    device_tracks_.announce(track);
     return first_error(writer_->track(track));
 }
 
 // Described in a part when the first span there refers to it.
 Status RotatingWriter::site(SiteId id, const Site& site) {
     sites_[id] = site;
-    if (id < kDenseSites && id < described_.size()) described_[id] = false;
-    described_beyond_.erase(id);
+    described_.erase(id);
     return first_error({});
 }
 
@@ -106,7 +97,7 @@ Status RotatingWriter::spans(std::span<const SpanRecord> spans) {
         const auto chunk = spans.first(std::min(kChunkSpans, spans.size()));
         spans = spans.subspan(chunk.size());
         take_fresh(chunk);
-        const int64_t now_ns = monotonic_ns();
+        const int64_t now_ns = host_now().value;
         if (due(bytes_of(chunk), now_ns)) {
             rotate(now_ns);
             take_fresh(chunk);
@@ -114,8 +105,7 @@ Status RotatingWriter::spans(std::span<const SpanRecord> spans) {
         if (!status_.ok()) break;
         for (const SiteId id : fresh_) static_cast<void>(writer_->site(id, sites_.at(id)));
         if (Status status = writer_->spans(chunk); !status.ok()) return status;
-        for (const SpanRecord& span : chunk)
-            device_spans_ += span.track < is_device_.size() && is_device_[span.track] ? 1u : 0u;
+        device_spans_ += device_tracks_.count(chunk);
     }
     return first_error({});
 }
@@ -179,8 +169,7 @@ void RotatingWriter::rotate(int64_t now_ns) {
     if (parts_.size() == 1) hold_lock(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     writer_ = std::move(next).value();
     older_spans_ = device_spans_;
-    described_.assign(described_.size(), false);
-    described_beyond_.clear();
+    described_.clear();
     parts_.push_back({path, now_ns});
     drop_old(now_ns);
 }
@@ -221,14 +210,7 @@ void RotatingWriter::take_fresh(std::span<const SpanRecord> spans) {
         const SiteId id = span.site;
         if (id == last || id == 0) continue;
         last = id;
-        if (id < kDenseSites) {
-            if (id >= described_.size()) described_.resize(id + std::size_t{1});
-            if (described_[id]) continue;
-            described_[id] = true;
-        } else if (!described_beyond_.insert(id).second) {
-            continue;
-        }
-        if (sites_.contains(id)) fresh_.push_back(id);
+        if (described_.insert(id) && sites_.contains(id)) fresh_.push_back(id);
     }
 }
 

@@ -10,11 +10,12 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "lapwing/perfetto.hpp"
+#include "trace/device_tracks.hpp"
 #include "trace/perfetto_writer.hpp"
+#include "trace/site_set.hpp"
 
 namespace lapwing::trace {
 
@@ -76,10 +77,9 @@ private:
     std::map<uint32_t, DeviceInfo> devices_;
     std::map<TrackId, TrackInfo> tracks_;
     std::unordered_map<SiteId, Site> sites_;
-    std::vector<bool> described_;    // sites in this part, by number, the dense ones
-    std::unordered_set<SiteId> described_beyond_;
+    SiteSet described_;    // sites in this part
     std::vector<SiteId> fresh_;
-    std::vector<bool> is_device_;    // by track
+    DeviceTracks device_tracks_;
     std::optional<RecordingStats> stats_;
     uint64_t device_spans_ = 0;    // handed over in all
     uint64_t older_spans_ = 0;     // of these, in parts before this one
