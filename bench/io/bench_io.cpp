@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lapwing/perfetto.hpp"
+#include "lapwing/report.hpp"
 
 namespace {
 
@@ -174,6 +175,20 @@ void read_back(benchmark::State& state, bool compress) {
     ::unlink(file_path().c_str());
 }
 
+// What `lapwing report` does with it, exact percentiles included.
+void read_report(benchmark::State& state, bool compress) {
+    const uint64_t bytes = write_recording(make_spans(true), compress);
+    for (auto _ : state) {
+        const std::unique_ptr<ReportBuilder> builder = make_report_builder();
+        if (!read_perfetto(file_path(), *builder).ok()) state.SkipWithError("the recording could not be read");
+        const Report done = builder->build(GroupBy::kOp);
+        if (done.spans != kSpans) state.SkipWithError("spans are missing in the report");
+        benchmark::DoNotOptimize(done.total_ns);
+    }
+    report(state, bytes);
+    ::unlink(file_path().c_str());
+}
+
 }    // namespace
 
 int main(int argc, char** argv) {
@@ -190,6 +205,8 @@ int main(int argc, char** argv) {
     add("floor/read", floor_read);
     add("read/perfetto", [](benchmark::State& state) { read_back(state, false); });
     add("read/compressed", [](benchmark::State& state) { read_back(state, true); });
+    add("report/perfetto", [](benchmark::State& state) { read_report(state, false); });
+    add("report/compressed", [](benchmark::State& state) { read_report(state, true); });
     benchmark::RunSpecifiedBenchmarks();
     return 0;
 }

@@ -160,7 +160,7 @@ struct Report {
 /// A sink that turns the stream it is fed into reports.
 /// Shape:   tolerates what a file may do to it: sites, tracks and steps may be missing, late or told again (the latest
 ///          counts), spans may come in any order.
-/// Cost:    cold; memory 16 bytes a span while fed; build() takes up to 40 bytes a span more for its own time.
+/// Cost:    cold; memory 16 bytes a span while fed; build() takes up to 48 bytes a span more for its own time.
 /// Threads: one at a time.
 class ReportBuilder : public SpanSink {
 public:

@@ -69,6 +69,21 @@ void for_each_interval(const StreamModel& model, const Gpu::Queue& queue, std::v
     });
 }
 
+bool by_begin(const Interval& a, const Interval& b) {
+    return a.begin_ns < b.begin_ns;
+}
+
+// Sorted runs into one, pairwise: most queues come in order, and sorting all of them took longer than reading the file.
+void merge(std::vector<Interval>& intervals, const std::vector<std::size_t>& runs) {
+    const std::size_t count = runs.size() - 1;
+    const auto at = [&](std::size_t run) {
+        return intervals.begin() + static_cast<std::ptrdiff_t>(runs[std::min(run, count)]);
+    };
+    for (std::size_t width = 1; width < count; width *= 2)
+        for (std::size_t run = 0; run + width < count; run += 2 * width)
+            std::inplace_merge(at(run), at(run + width), at(run + 2 * width), by_begin);
+}
+
 Sweep sweep_gpu(const StreamModel& model, const Gpu& gpu, std::vector<StepUse>& steps) {
     Sweep sweep{steps.size(), gpu.devices.size()};
     // One queue in device order, the usual case, needs neither the copy nor the sort.
@@ -77,10 +92,14 @@ Sweep sweep_gpu(const StreamModel& model, const Gpu& gpu, std::vector<StepUse>& 
         return sweep;
     }
     std::vector<Interval> intervals;
-    for (const Gpu::Queue& queue : gpu.queues)
+    std::vector<std::size_t> runs{0};    // one a queue: where it begins, and the end of the last
+    for (const Gpu::Queue& queue : gpu.queues) {
         for_each_interval(model, queue, steps, [&](const Interval& interval) { intervals.push_back(interval); });
-    std::sort(intervals.begin(), intervals.end(),
-              [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+        if (!queue.track->spans.ascending())
+            std::sort(intervals.begin() + static_cast<std::ptrdiff_t>(runs.back()), intervals.end(), by_begin);
+        runs.push_back(intervals.size());
+    }
+    merge(intervals, runs);
     for (const Interval& interval : intervals) sweep.add(interval);
     return sweep;
 }

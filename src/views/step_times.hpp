@@ -33,7 +33,7 @@ struct DeviceTimes {
     std::vector<StepUse> steps;
 };
 
-/// Cost:    linear for a GPU with one queue in order; else a sort, and 32 bytes a span of the GPU.
+/// Cost:    linear for a GPU with one queue in order; else a merge, and 48 bytes a span of the GPU.
 [[nodiscard]] DeviceTimes measure_devices(const StreamModel& model);
 
 [[nodiscard]] StepSummary summarise_steps(const StreamModel& model, const DeviceTimes& times);

@@ -5,7 +5,14 @@
 
 namespace lapwing::detail {
 
-SiteIndex StreamModel::site_index(SiteId id) {
+SiteIndex StreamModel::find_site(SiteId id) {
+    constexpr SiteId kDense = 1u << 16;
+    if (id < kDense) {
+        if (id >= dense_site_index_.size()) dense_site_index_.resize(id + std::size_t{1});
+        sites_.emplace_back().op = kUnknownSite;
+        dense_site_index_[id] = static_cast<SiteIndex>(sites_.size());
+        return dense_site_index_[id] - 1;
+    }
     const auto [found, fresh] = site_index_.try_emplace(id, static_cast<SiteIndex>(sites_.size()));
     if (fresh) sites_.emplace_back().op = kUnknownSite;
     return found->second;

@@ -75,7 +75,11 @@ public:
     }
 
 private:
-    [[nodiscard]] SiteIndex site_index(SiteId id);
+    [[nodiscard]] SiteIndex site_index(SiteId id) {
+        if (id < dense_site_index_.size() && dense_site_index_[id] != 0) return dense_site_index_[id] - 1;
+        return find_site(id);
+    }
+    [[nodiscard]] SiteIndex find_site(SiteId id);
     [[nodiscard]] StepIndex step_index(uint32_t step);
     [[nodiscard]] StepIndex find_step(uint32_t step);
     void extend_window(int64_t begin_ns, int64_t end_ns) noexcept;
@@ -85,6 +89,7 @@ private:
     std::unordered_map<uint32_t, std::size_t> device_process_;
     std::map<TrackId, ModelTrack> tracks_;
     std::vector<Site> sites_;
+    std::vector<SiteIndex> dense_site_index_;    // of the small numbers that recordings give out; + 1, 0 = none
     std::unordered_map<SiteId, SiteIndex> site_index_;
     std::vector<ModelStep> steps_{ModelStep{}};
     std::unordered_map<uint32_t, StepIndex> step_index_{{kNoStep, 0}};
