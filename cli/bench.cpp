@@ -90,7 +90,7 @@ int run_bench(const Options& options) {
     if (options.format != "text" && options.format != "json" && options.format != "md")
         return fail(kBadUse, "--format '" + options.format + "' is not one of: text, json, md");
     if (::access(options.folder.c_str(), W_OK | X_OK) != 0)
-        return fail(kBadUse, "--folder '" + options.folder + "' is no folder that can be written to");
+        return fail(kBadUse, "--folder '" + options.folder + "' is no folder that can be written to; give another");
     const BenchEffort effort{.rounds = options.quick ? 3 : 12,
                              .progress = ::isatty(STDERR_FILENO) != 0 ? show_progress : nullptr};
     std::vector<BenchRow> rows = bench_host(effort);
@@ -100,9 +100,7 @@ int run_bench(const Options& options) {
     const std::string text = options.format == "json" ? to_json(rows, effort.rounds)
                              : options.format == "md" ? to_markdown(rows)
                                                       : to_text(rows);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        return fail(kBadUse, "cannot write the figures to standard output");
-    return kOk;
+    return print(text, "the figures");
 }
 
 }    // namespace

@@ -24,6 +24,10 @@ void say(const std::string& message);
 /// Shape:   returns `code`, so that a caller can say `return fail(kBadUse, ...)`.
 int fail(int code, const std::string& message);
 
+/// Writes `text` to standard output.
+/// Shape:   `what` it is, for the error: "the report". Returns the exit code.
+int print(const std::string& text, const char* what);
+
 /// Adds one subcommand to `app`. When the command line names it, its callback does the work and sets `exit_code`.
 /// Shape:   `exit_code` outlives the parse.
 void add_report_command(CLI::App& app, int& exit_code);

@@ -200,9 +200,7 @@ int run_devices(const std::string& format) {
         text = to_json(backends);
     else
         for (const BackendState& backend : backends) text += to_text(backend);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        return fail(kBadUse, "cannot write the list to standard output");
-    return kOk;
+    return print(text, "the list");
 }
 
 }    // namespace

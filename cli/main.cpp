@@ -3,7 +3,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +23,12 @@ void say(const std::string& message) {
 int fail(int code, const std::string& message) {
     say(message);
     return code;
+}
+
+int print(const std::string& text, const char* what) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return kOk;
+    return fail(kBadUse, std::string("cannot write ") + what + " to standard output: " + std::strerror(errno) +
+                             "; send it to another place (> FILE)");
 }
 
 namespace {

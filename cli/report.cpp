@@ -7,9 +7,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -93,12 +91,7 @@ int run_report(const ReportOptions& options) {
                                 .torn_at = read.value().torn_at,
                                 .unclosed = read.value().unclosed,
                                 .unknown_sites = read.value().unknown_sites};
-    const std::string text = render(report, options);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-        return fail(kBadUse, std::string{"cannot write the report to standard output: "} + std::strerror(errno) +
-                                 "; send it to another place (lapwing report FILE > PLACE)");
-    }
-    return kOk;
+    return print(render(report, options), "the report");
 }
 
 }    // namespace

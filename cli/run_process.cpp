@@ -82,7 +82,9 @@ Result<ProgramEnd> run_program(const std::vector<std::string>& command, const st
     if (child < 0) {
         const int error = errno;
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        return Error{Errc::kExhausted, error, std::strerror(error)};
+        return Error{Errc::kExhausted, error,
+                     std::strerror(error) + std::string("; free some memory, or raise the limit of processes (ulimit "
+                                                        "-u)")};
     }
     if (child == 0) become_program(arguments.data(), variables.data(), before, report[1]);
     ::close(report[1]);

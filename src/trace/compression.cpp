@@ -58,7 +58,9 @@ void Decompressor::Free::operator()(libdeflate_decompressor* decompressor) const
 
 Result<std::string_view> Decompressor::unpack(std::string_view compressed) {
     if (decompressor_ == nullptr) decompressor_.reset(::libdeflate_alloc_decompressor());
-    if (decompressor_ == nullptr) return Error{Errc::kExhausted, 0, "no memory to decompress packets"};
+    if (decompressor_ == nullptr)
+        return Error{Errc::kExhausted, 0,
+                     "no memory to decompress packets: close other programs, or read it on a larger machine"};
     std::size_t wanted =
         std::max(capacity_, std::min(kMaxUnpackedBytes, std::max<std::size_t>(65536, compressed.size() * 4)));
     for (;; wanted = std::min(wanted * 2, kMaxUnpackedBytes)) {

@@ -152,7 +152,9 @@ public:
             static_cast<void>(argument.release());
             joinable_ = true;
         } else {
-            state_->status = Error{Errc::kExhausted, 0, "no thread could be started to write the recording"};
+            state_->status =
+                Error{Errc::kExhausted, 0,
+                      "no thread could be started to write the recording: raise the limit of threads (ulimit -u)"};
             state_->finished = true;
         }
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
