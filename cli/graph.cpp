@@ -2,10 +2,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,10 +42,7 @@ int run_graph(const GraphOptions& options) {
     if (!options.step)
         say(graph->step ? "step " + std::to_string(*graph->step) + ", the last one; others: --step N"
                         : std::string("the recording has no steps: this is all of it"));
-    const std::string text = render(graph.value(), options);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        return fail(kBadUse, std::string{"cannot write the graph to standard output: "} + std::strerror(errno));
-    return kOk;
+    return print(render(graph.value(), options), "the graph");
 }
 
 }    // namespace

@@ -67,8 +67,7 @@ std::string explain_for(const CLI::App& command, const CLI::ParseError& error,
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
         return option_of(error) + " needs a value behind it";
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return explain_conversion(error.what());
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-        return name + " needs a file: lapwing " + name + " FILE";
+    if (std::string(error.what()) == "file is required") return name + " needs a file: lapwing " + name + " FILE";
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
         const std::vector<std::string> extra = command.remaining();
         const std::string first = extra.empty() ? std::string{} : extra.front();

@@ -17,7 +17,7 @@ class Command(CommandTest):
 
     def test_help_lists_what_works_and_nothing_else(self):
         lines = self.lapwing("--help").stdout.split("Subcommands:\n")[1].split("\n\n")[0].splitlines()
-        self.assertEqual([line.split()[0] for line in lines], ["run", "report", "devices", "bench"])
+        self.assertEqual([line.split()[0] for line in lines], ["run", "report", "graph", "devices", "bench"])
 
     def test_help_of_run_shows_where_the_program_goes(self):
         self.assertIn("-- CMD ...", self.lapwing("run", "--help").stdout)
@@ -27,7 +27,7 @@ class Command(CommandTest):
 
     def test_unknown_subcommand_is_answered_with_those_that_there_are(self):
         self.assert_refused(self.lapwing("frobnicate", "x"), 2, "there is no command 'frobnicate'",
-                            "run, report, devices and bench", "see: lapwing --help")
+                            "run, report, graph, devices and bench", "see: lapwing --help")
         self.assert_refused(self.lapwing("--frobnicate"), 2, "lapwing does not know '--frobnicate'")
 
     def test_what_is_too_much_or_missing_is_named(self):
@@ -35,7 +35,7 @@ class Command(CommandTest):
                                 (["report"], "report needs a file: lapwing report FILE"),
                                 (["report", "a", "--by", "op", "--by=name"], "--by is given twice: give it once"),
                                 (["report", "a", "--by"], "--by needs a value behind it"),
-                                (["report", "--top", "--by", "op", "a"], "--top needs a value behind it"),
+                                (["report", "--top", "--by", "op", "a"], "--top '--by' is not a whole number"),
                                 (["report", "a", "--width", "wide"], "--width 'wide' is not a whole number"),
                                 (["devices", "x"], "devices does not take 'x': it takes options only"),
                                 (["bench", "--format"], "--format needs a value behind it")):
