@@ -13,6 +13,13 @@ except ImportError:
     sys.exit(77)
 
 
+def row_order(by):
+    """Layers and steps by their number, what belongs to none last; all others by total, then name."""
+    if by in ("layer", "step"):
+        return lambda row: (not row["name"].isdigit(), int(row["name"]) if row["name"].isdigit() else 0)
+    return lambda row: (-row["total_ns"], row["name"])
+
+
 def findings(report, validator):
     """What is wrong with one report, as sentences."""
     for error in validator.iter_errors(report):
@@ -22,12 +29,13 @@ def findings(report, validator):
     if report["lost"]["total"] is not None and report["lost"]["total"] != sum(report["lost"]["by_reason"].values()):
         yield "lost is not the sum of its reasons"
     rows = report["rows"]
-    if rows != sorted(rows, key=lambda row: (-row["total_ns"], row["name"])):
-        yield "rows are not by total_ns descending, then name"
+    if rows != sorted(rows, key=row_order(report["by"])):
+        yield "rows are not in their order"
     if report["total_ns"] != sum(row["total_ns"] for row in rows) + report["rows_left_out"]["total_ns"]:
         yield "total_ns is not the sum of the rows"
     steps = report["steps"]
-    if steps["count"] != steps["gpu"]["count"] + steps["with_warmup"] + steps["not_armed"] + steps["untimed"]:
+    if steps["count"] != steps["gpu"]["count"] + steps["with_warmup"] + steps["not_armed"] + steps["cut"] + \
+            steps["untimed"]:
         yield "steps do not add up"
 
 
