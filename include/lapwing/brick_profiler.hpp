@@ -74,7 +74,7 @@ protected:
 /// Units:   nanoseconds; ticks of the host clock are converted when they are folded.
 /// Errors:  a sample that cannot be right is refused: its BrickFault is returned and counted.
 /// Cost:    off: one relaxed load, no clock, no allocation. On: two clock reads, one record of 32 bytes, and the fold,
-///          together some 1.6 times two clock reads; a thread's first brick allocates. No lock that another thread
+///          together some 1.5 times two clock reads; a thread's first brick allocates. No lock that another thread
 ///          could hold is waited for.
 /// Threads: everything from any thread; a timer is stopped on the thread that started it, or its time is judged by two
 ///          threads' clocks. configure-like calls (enable, set_sync_mode, bind_device, attach) reach bricks begun
