@@ -1,50 +1,12 @@
 // What a span costs that cannot be seen in its record: clock reads and allocations, counted.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include "lapwing/host_spans.hpp"
 #include "lapwing/span.hpp"
+#include "unit/allocation_counter.hpp"
 #include "unit/host_span_sink.hpp"
-
-namespace {
-std::atomic<uint64_t> g_allocations{0};
-
-void* counted(std::size_t bytes) {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
-    if (memory == nullptr) std::abort();
-    return memory;
-}
-}    // namespace
-
-void* operator new(std::size_t bytes) {
-    return counted(bytes);
-}
-void* operator new[](std::size_t bytes) {
-    return counted(bytes);
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    return counted(bytes);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace lapwing {
 namespace {
@@ -75,11 +37,11 @@ protected:
 
 TEST_F(HostSpanCost, OffReadsNoClockAndAllocatesNothing) {
     set_level(Level::kOff);
-    const uint64_t allocations = g_allocations.load();
+    const uint64_t allocations = test::allocations();
     const uint64_t reads = CountingTick::reads;
     run();
     EXPECT_EQ(CountingTick::reads - reads, 0u);
-    EXPECT_EQ(g_allocations.load() - allocations, 0u);
+    EXPECT_EQ(test::allocations() - allocations, 0u);
 }
 
 TEST_F(HostSpanCost, OnReadsTheClockTwiceASpanAndOnceALapAndAllocatesNothingOnceStarted) {
@@ -88,20 +50,20 @@ TEST_F(HostSpanCost, OnReadsTheClockTwiceASpanAndOnceALapAndAllocatesNothingOnce
         const BasicSpan<CountingTick> first(site_);
         const BasicSpan<CountingTick> named(lazy_);
     }
-    const uint64_t allocations = g_allocations.load();
+    const uint64_t allocations = test::allocations();
     const uint64_t reads = CountingTick::reads;
     run();
     EXPECT_EQ(CountingTick::reads - reads, 2 * 10'000u + 10'000u + 1u);
-    EXPECT_EQ(g_allocations.load() - allocations, 0u);
+    EXPECT_EQ(test::allocations() - allocations, 0u);
 }
 
 TEST_F(HostSpanCost, FullRingIsDroppedIntoWithoutAllocating) {
     set_level(Level::kBasic);
     { const BasicSpan<CountingTick> first(site_); }
     { const BasicSpan<CountingTick> named(lazy_); }
-    const uint64_t allocations = g_allocations.load();
+    const uint64_t allocations = test::allocations();
     for (int i = 0; i < 20; ++i) run();    // 400 000 spans; a ring holds 253 890
-    EXPECT_EQ(g_allocations.load() - allocations, 0u);
+    EXPECT_EQ(test::allocations() - allocations, 0u);
     test::KeepingSink sink;
     HostSpanCollector collector(sink);
     ASSERT_TRUE(collector.drain().ok());

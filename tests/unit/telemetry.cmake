@@ -6,7 +6,7 @@ lapwing_test(telemetry_launches_test SOURCES telemetry_launch_trace_test.cpp tel
 lapwing_test(telemetry_hub_test SOURCES telemetry_hub_test.cpp telemetry_host_test.cpp
              LIBRARIES lapwing::telemetry lapwing::backend_sim)
 # A program of its own: it replaces operator new.
-lapwing_test(telemetry_off_test SOURCES telemetry_off_test.cpp LIBRARIES lapwing::telemetry lapwing::backend_sim)
+lapwing_test(telemetry_off_test SOURCES telemetry_off_test.cpp allocation_counter.cpp LIBRARIES lapwing::telemetry lapwing::backend_sim)
 
 add_library(fake_nvtx MODULE telemetry_fake_nvtx.cpp)
 target_link_libraries(fake_nvtx PRIVATE lapwing_settings)

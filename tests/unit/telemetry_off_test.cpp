@@ -1,49 +1,11 @@
 // What telemetry costs that cannot be seen in its figures: clock reads and allocations, counted.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
-#include <new>
 
+#include "unit/allocation_counter.hpp"
 #include "unit/telemetry_server.hpp"
-
-namespace {
-std::atomic<uint64_t> g_allocations{0};
-
-void* counted(std::size_t bytes) {
-    g_allocations.fetch_add(1, std::memory_order_relaxed);
-    void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
-    if (memory == nullptr) std::abort();
-    return memory;
-}
-}    // namespace
-
-void* operator new(std::size_t bytes) {
-    return counted(bytes);
-}
-void* operator new[](std::size_t bytes) {
-    return counted(bytes);
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    return counted(bytes);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace lapwing {
 namespace {
@@ -64,11 +26,11 @@ struct TelemetryCost : test::TelemetryServer {
     void uninstalled_off() {
         static constinit Telemetry untouched{&CountingClock::now};
         set_level(Level::kOff);
-        const uint64_t allocations = g_allocations.load();
+        const uint64_t allocations = test::allocations();
         const uint64_t reads = CountingClock::reads.load();
         for (uint64_t i = 0; i < kCalls; ++i) round_of(untouched);
         EXPECT_EQ(CountingClock::reads.load() - reads, 0u);
-        EXPECT_EQ(g_allocations.load() - allocations, 0u);
+        EXPECT_EQ(test::allocations() - allocations, 0u);
     }
     // Every entry point once.
     void round_of(Telemetry& t) {
@@ -98,10 +60,10 @@ struct TelemetryCost : test::TelemetryServer {
     };
     Cost run() {
         for (int i = 0; i < 100; ++i) round_of(hub);    // sites and tracks become known
-        const uint64_t allocations = g_allocations.load();
+        const uint64_t allocations = test::allocations();
         const uint64_t reads = CountingClock::reads.load();
         for (uint64_t i = 0; i < kCalls; ++i) round_of(hub);
-        return {g_allocations.load() - allocations, CountingClock::reads.load() - reads};
+        return {test::allocations() - allocations, CountingClock::reads.load() - reads};
     }
 
     KernelId gemm = 0;
