@@ -182,13 +182,13 @@ TEST(ProfileWriter, WithoutAPathDoesNothing) {
 }
 
 TEST(ProfileWriter, ConfigurationComesFromTheEnvironmentOnlyWhenAskedFor) {
-    ::setenv("LAPWING_PROFILE_JSONL", "/tmp/p.jsonl", 1);
+    ::setenv("LAPWING_PROFILE_JSONL", "folder/profile.jsonl", 1);
     ::setenv("LAPWING_PROFILE_MODEL", "m", 1);
     ::setenv("LAPWING_PROFILE_CONCURRENCY", "32", 1);
     ::setenv("LAPWING_PROFILE_ENV_HASH", "", 1);
     const auto config = profile_config_from_env();
     ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(config->path, "/tmp/p.jsonl");
+    EXPECT_EQ(config->path, "folder/profile.jsonl");
     EXPECT_EQ(config->metadata.model, "m");
     EXPECT_EQ(config->metadata.concurrency, 32u);
     EXPECT_EQ(config->metadata.env_hash, "sha256:unknown");

@@ -35,7 +35,8 @@ TEST(GlobalTrace, IsOffWithoutAPath) {
 }
 
 TEST(GlobalTrace, ReadsNoEnvironmentByItself) {
-    ::setenv("LAPWING_TRACE_OUT", "/tmp/lapwing-must-not-be-there.json", 1);
+    const TemporaryFile file;
+    ::setenv("LAPWING_TRACE_OUT", file.path().c_str(), 1);
     EXPECT_EQ(global_trace(), nullptr);
     EXPECT_TRUE(open_global_trace({}).ok());
     EXPECT_EQ(global_trace(), nullptr);
