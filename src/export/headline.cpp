@@ -127,7 +127,10 @@ std::optional<LabelledLine> top_line(const Report& report) {
     std::string text;
     for (std::size_t i = 0; i < short_names.size(); ++i) {
         if (i != 0) text += ", ";
-        text += fmt::format("{} {} %", short_names[i], percent_cell(report.rows[i].share));
+        // Host and device rows may have one name.
+        const bool doubled = std::count(names.begin(), names.end(), names[i]) > 1;
+        text += fmt::format("{}{} {} %", short_names[i], doubled ? " (" + report.rows[i].kind + ")" : "",
+                            percent_cell(report.rows[i].share));
     }
     const std::string what = to_text(report.by);
     const std::string many = what.back() == 'y' ? what.substr(0, what.size() - 1) + "ies" : what + "s";

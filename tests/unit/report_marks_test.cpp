@@ -110,6 +110,11 @@ TEST(ReportMarks, NotesSayWhatIsInNoRowAndWhatToDoWhereThereIsNone) {
     EXPECT_NE(text_of(none).find("nothing in this recording has a family"), std::string::npos) << text_of(none);
 }
 
+TEST(ReportMarks, TopLineTellsHostAndDeviceRowsOfOneNameApart) {
+    const std::string text = to_text(report_of(feed, GroupBy::kCategory));
+    EXPECT_NE(text.find("Attention 65.4 %, Norm (dispatch) 28.0 %, Norm (host) 6.5 %"), std::string::npos) << text;
+}
+
 TEST(ReportMarks, EveryNameIsParsed) {
     for (const GroupBy by : {GroupBy::kBrick, GroupBy::kCategory, GroupBy::kFamily, GroupBy::kPhase, GroupBy::kLane})
         EXPECT_EQ(parse_group_by(to_text(by)).value(), by);
