@@ -21,4 +21,16 @@ struct Packet {
 /// False where the bytes are no well-formed message.
 [[nodiscard]] bool take_apart(std::string_view bytes, Packet& packet);
 
+/// The begin or end of a slice in the shape that lanes write nearly all of them in.
+struct PlainSlice {
+    uint32_t sequence = 0;
+    uint32_t name = 0;    // of a begin
+    uint32_t timestamp = 0;
+    bool begins = false;
+};
+
+/// False where the bytes have another shape, well-formed or not: take_apart() tells.
+/// Cost:    a few instructions.
+[[nodiscard]] bool take_plain(std::string_view bytes, PlainSlice& slice) noexcept;
+
 }    // namespace lapwing::trace

@@ -24,6 +24,8 @@ RecordingReader::RecordingReader(SpanSink& sink) : sink_(sink) {
 }
 
 Status RecordingReader::packet(std::string_view bytes) {
+    Status status;
+    if (read_plain(bytes, status)) return status;
     Packet packet;
     if (!take_apart(bytes, packet)) return damaged("expected a well-formed trace packet");
     return packet.compressed ? read_compressed(*packet.compressed) : read(packet);
@@ -35,9 +37,10 @@ Status RecordingReader::read_compressed(std::string_view body) {
     PacketRun run(*unpacked);
     for (std::string_view bytes; run.next(bytes);) {
         Packet packet;
-        Status status = take_apart(bytes, packet) && !packet.compressed
-                            ? read(packet)
-                            : damaged("expected a well-formed trace packet");
+        Status status;
+        if (!read_plain(bytes, status))
+            status = take_apart(bytes, packet) && !packet.compressed ? read(packet)
+                                                                     : damaged("expected a well-formed trace packet");
         if (status.ok()) continue;
         if (sink_failed_) return status;
         Error error = status.error();
@@ -59,6 +62,18 @@ Status RecordingReader::read(const Packet& packet) {
         if (Status status = read_own(state, *packet.own); !status.ok()) return status;
     if (packet.event && state.track != 0) return read_event(state, packet);
     return {};
+}
+
+bool RecordingReader::read_plain(std::string_view bytes, Status& status) {
+    PlainSlice slice;
+    if (!take_plain(bytes, slice)) return false;
+    Sequence& state = sequence(slice.sequence);
+    if (state.track == 0 || state.default_clock != kSequenceClock || !state.incremental) return false;
+    int64_t at_ns = 0;
+    if (__builtin_add_overflow(state.clock_ns, int64_t{slice.timestamp}, &at_ns)) return false;
+    state.clock_ns = at_ns;
+    status = slice.begins ? begin_slice(state, at_ns, slice.name) : end_slice(state, at_ns);
+    return true;
 }
 
 RecordingReader::Sequence& RecordingReader::sequence(uint32_t id) {
@@ -265,12 +280,15 @@ Status RecordingReader::read_event(Sequence& sequence, const Packet& packet) {
     } else if (clock != kMonotonicClock || at_ns > kMaxTime) {
         return damaged("expected a time of CLOCK_MONOTONIC");
     }
-    if (type == event::kSliceBegin) {
-        if (sequence.open.size() >= kMaxOpenSlices) return damaged("expected slices that end");
-        sequence.open.push_back({static_cast<int64_t>(at_ns), static_cast<SiteId>(name), sequence.step});
-        return {};
-    }
+    if (type == event::kSliceBegin)
+        return begin_slice(sequence, static_cast<int64_t>(at_ns), static_cast<SiteId>(name));
     return type == event::kSliceEnd ? end_slice(sequence, static_cast<int64_t>(at_ns)) : Status();
+}
+
+Status RecordingReader::begin_slice(Sequence& sequence, int64_t at_ns, SiteId site) {
+    if (sequence.open.size() >= kMaxOpenSlices) return damaged("expected slices that end");
+    sequence.open.push_back({at_ns, site, sequence.step});
+    return {};
 }
 
 Status RecordingReader::end_slice(Sequence& sequence, int64_t at_ns) {

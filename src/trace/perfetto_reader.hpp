@@ -49,6 +49,8 @@ private:
         std::vector<Open> open;
     };
 
+    // Whether it was read: a slice of the common shape, on a sequence whose timestamps are deltas.
+    bool read_plain(std::string_view bytes, Status& status);
     Status read(const Packet& packet);
     Status read_compressed(std::string_view body);
     Sequence& sequence(uint32_t id);
@@ -58,6 +60,7 @@ private:
     Status read_own(Sequence& sequence, std::string_view body);
     Status read_own_field(Sequence& sequence, MessageReader& own);
     Status read_event(Sequence& sequence, const Packet& packet);
+    Status begin_slice(Sequence& sequence, int64_t at_ns, SiteId site);
     Status end_slice(Sequence& sequence, int64_t at_ns);
     Status add(const SpanRecord& span);
     Status hand_over();

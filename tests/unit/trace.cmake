@@ -11,6 +11,7 @@ lapwing_test(
           trace/compressed_test.cpp
           trace/rotation_test.cpp
           trace/join_test.cpp
+          trace/plain_slice_test.cpp
           trace/utf8_test.cpp
           trace/recorder_test.cpp
   LIBRARIES lapwing::trace Libdeflate::Libdeflate)
