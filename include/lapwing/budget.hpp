@@ -44,8 +44,8 @@ private:
 ///
 /// The stride is solved for, not searched: the smallest at which cost / wall <= budget. It is raised as soon as the
 /// cost exceeds its standard error and the budget; it is lowered when the cost and a standard error fit into 4/5 of the
-/// budget, at least 16 pairs after the last change, and after four times as many as before where a lowering had to be
-/// taken back: noise costs ever fewer changes.
+/// budget, at least 16 pairs or 1024 steps after the last change, and after four times as many as before where a
+/// lowering had to be taken back: noise costs ever fewer changes.
 ///
 /// Settling: every second step of the first 32 is timed, to learn the cost. From then on the budget holds: the first
 /// stride is one at which the cost and a standard error fit, so where steps vary much it is long, and shrinks later.
@@ -75,6 +75,7 @@ public:
 private:
     static constexpr uint64_t kMinPairs = 16;
     static constexpr uint64_t kPairsALook = 8;
+    static constexpr uint64_t kStepsALook = 1024;
     static constexpr uint64_t kMaxPatience = 65536;
 
     [[nodiscard]] uint32_t stride_for(double budget, double armed_ns) const noexcept;
@@ -91,6 +92,8 @@ private:
     uint32_t stride_ = 1;
     uint64_t changes_ = 0;
     uint64_t pairs_at_change_ = 0;
+    uint64_t steps_at_change_ = 0;
+    uint64_t looked_at_ = 0;           // steps
     uint64_t patience_ = kMinPairs;    // pairs before the stride may be lowered
     bool lowered_last_ = false;
     double spent_ns_ = 0;    // since it settled

@@ -49,7 +49,9 @@ void Budget::add(const StepCost& cost) noexcept {
     const bool pair = last_ && last_->armed != cost.armed;
     if (pair) pairs_.add(cost.armed ? cost.wall_ns - last_->wall_ns : last_->wall_ns - cost.wall_ns);
     last_ = cost;
-    const bool look = steps_ == kSettlingSteps || (pair && pairs_.count() % kPairsALook == 0);
+    // A stride that is long because the steps were slow to serve for a while has next to no pairs: steps must do.
+    const bool look = steps_ == kSettlingSteps || (pair && pairs_.count() % kPairsALook == 0) ||
+                      (steps_ > kSettlingSteps && steps_ - looked_at_ >= kStepsALook);
     if (look && pairs_.count() >= kMinPairs) adjust();
 }
 
@@ -67,6 +69,7 @@ uint32_t Budget::stride_for(double budget, double armed_ns) const noexcept {
 }
 
 void Budget::adjust() noexcept {
+    looked_at_ = steps_;
     armed_step_ns_ = pairs_.median();
     if (steps_ < kSettlingSteps) return;
     const auto armed_ns = static_cast<double>(*armed_step_ns_);
@@ -82,7 +85,8 @@ void Budget::adjust() noexcept {
         // An eighth more, so that an estimate that creeps up does not change the stride each time.
         next = std::min(needed + needed / 8, kMaxStride);
         if (lowered_last_) patience_ = std::min(kPatienceGrowth * patience_, kMaxPatience);
-    } else if (pairs_.count() - pairs_at_change_ >= patience_) {
+    } else if (pairs_.count() - pairs_at_change_ >= patience_ ||
+               steps_ - steps_at_change_ >= patience_ * (kStepsALook / kMinPairs)) {
         const uint32_t roomy = stride_for(kLoweringMargin * budget_, std::max(armed_ns, 0.0) + kErrors * error_ns);
         if (roomy <= stride_ - stride_ / 4) next = roomy;    // less is not worth a change
     }
@@ -91,6 +95,7 @@ void Budget::adjust() noexcept {
     stride_ = next;
     ++changes_;
     pairs_at_change_ = pairs_.count();
+    steps_at_change_ = steps_;
 }
 
 std::optional<double> Budget::share() const noexcept {

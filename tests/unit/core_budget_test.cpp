@@ -145,6 +145,26 @@ TEST(Budget, HooksThatAloneCostMoreLeaveTheLongestStride) {
     EXPECT_GT(*budget.share(), 0.01) << "and the recording says so";
 }
 
+// The machine was busy for a while, so that the hooks took a fortieth of each step: no stride holds 1 % then, and next
+// to no step is timed. When the steps are as they were before, so is the stride.
+TEST(Budget, AStrideThatASlowTimeMadeEndlessComesDownAgain) {
+    Budget budget(0.01);
+    uint64_t step = 0;
+    const auto run = [&](int steps, int64_t host_ns) {
+        for (int i = 0; i < steps; ++i, ++step) {
+            const bool armed = step % budget.stride() == 0;
+            budget.add({armed ? 110'000 : 100'000, host_ns, armed});
+        }
+    };
+    run(3000, 100);
+    const uint32_t before = budget.stride();
+    ASSERT_LT(before, 200u);
+    run(20'000, 2'500);
+    ASSERT_EQ(budget.stride(), Budget::kMaxStride);
+    run(20'000, 100);
+    EXPECT_LT(budget.stride(), 2 * before);
+}
+
 TEST(Budget, NothingIsKnownBeforeThereArePairs) {
     Budget budget(0.01);
     for (int i = 0; i < 100; ++i) budget.add({100'000, 0, true});
