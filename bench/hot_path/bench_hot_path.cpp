@@ -5,6 +5,8 @@
 #include "interleaved.hpp"
 #include "lapwing/level.hpp"
 #include "loops.hpp"
+#include "scale.hpp"
+#include "threads.hpp"
 
 namespace lapwing::bench {
 namespace {
@@ -62,5 +64,7 @@ int main(int argc, char** argv) {
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
     print_ratios(kRounds);
+    print_threads(kRounds);
+    print_scale();
     return 0;
 }

@@ -168,6 +168,12 @@ BrickProfiler& bricks() {
     }
 }
 
+uint64_t bricks_kept() {
+    uint64_t kept = 0;
+    for (const BrickStats& stats : bricks().snapshot().bricks) kept += stats.count() + stats.warmup_count;
+    return kept;
+}
+
 const std::vector<Row>& rows() {
     static const std::vector<Row> all{
         {"floor/load_branch", loop_load_branch, false, nullptr},

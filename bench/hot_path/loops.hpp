@@ -38,6 +38,9 @@ void set_level_for(const Row& row);
 /// Discards what the spans left, so that rings do not fill. Returns how many spans were dropped since the last call.
 uint64_t discard_spans();
 
+/// Samples of loop_brick() in the statistics, of all threads.
+[[nodiscard]] uint64_t bricks_kept();
+
 /// Device spans on the sim backend: begin + end in the ring, the bare marks, and the harvest.
 class SimSpans {
 public:

@@ -42,8 +42,8 @@ struct BrickSinkOptions {
 /// A brick under way. Plain data of 16 bytes; a default one is off, and stopping it does nothing.
 struct BrickTimer {
     uint64_t begin = 0;    ///< tick; on a device the tag of its span
+    detail::BrickPlace around;
     uint16_t brick = detail::kNoBrick;
-    uint16_t parent = detail::kNoBrick;
     uint8_t state = 0;
 };
 static_assert(sizeof(BrickTimer) <= 32 && sizeof(BrickId) == 1);
@@ -115,7 +115,8 @@ public:
             return stop_special(started, {.elements = elements});
         const uint64_t end = TickSource::now();
         detail::BrickThread* const thread = detail::t_brick_thread;
-        if (thread->profiler != serial_ || thread->current != started.brick || elements == 0) [[unlikely]]
+        if (thread->profiler != serial_ || thread->place != started.around.with_brick(started.brick) || elements == 0)
+            [[unlikely]]
             return stop_unusual(started, end, {.elements = elements});
         detail::BrickChunk* chunk = thread->open;
         uint32_t count = chunk->count.load(std::memory_order_relaxed);
@@ -124,15 +125,12 @@ public:
             if (chunk == nullptr) return stop_unusual(started, end, {.elements = elements});
             count = chunk->count.load(std::memory_order_relaxed);
         }
-        thread->current = started.parent;
+        thread->place = started.around;
         detail::BrickRecord& record = chunk->records[count];
         record.begin = started.begin;
         record.ticks = end - started.begin;
         record.elements = elements;
-        record.brick = started.brick;
-        record.parent = started.parent;
-        record.layer = thread->layer;
-        record.flags = static_cast<uint16_t>((started.state >> 1) & 3u);
+        record.what = detail::BrickRecord::pack(started.brick, started.around, mode_of(started));
         // Release: a reader that sees the count sees the record.
         chunk->count.store(count + 1, std::memory_order_release);
         return BrickFault::kNone;
@@ -247,14 +245,17 @@ private:
         }
         timer.state = state;
         timer.brick = key;
-        timer.parent = thread->current;
-        thread->current = key;
+        timer.around = thread->place;
+        thread->place = timer.around.with_brick(key);
         if ((state & detail::kBrickOnDevice) != 0) [[unlikely]]
-            timer.begin = start_on_device(*thread, key, timer.parent);
+            timer.begin = start_on_device(*thread, key, timer.around.brick());
         else
             timer.begin = TickSource::now();
         return timer;
     }
+
+    // The flags of a plain record: the mode in which it was begun.
+    [[nodiscard]] static uint16_t mode_of(const BrickTimer& timer) noexcept { return (timer.state >> 1) & 3u; }
 
     [[nodiscard]] detail::BrickThread& this_thread() noexcept {
         detail::BrickThread* const thread = detail::t_brick_thread;

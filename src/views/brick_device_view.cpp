@@ -25,9 +25,9 @@ uint64_t BrickProfiler::start_on_device(BrickThread& thread, uint16_t key, uint1
     entry.parent = parent;
     entry.warmup = impl_->take_warmup(key, BrickClock::kDevice);
     entry.tag.store(tag, std::memory_order_release);
-    SiteId& site =
-        static_cast<detail::BrickShard&>(thread).device_sites[detail::brick_site_key(key, thread.layer, entry.warmup)];
-    if (site == 0) site = impl_->names.site(key, thread.layer, SpanKind::kDispatch, entry.warmup);
+    SiteId& site = static_cast<detail::BrickShard&>(thread)
+                       .device_sites[detail::brick_site_key(key, thread.place.layer(), entry.warmup)];
+    if (site == 0) site = impl_->names.site(key, thread.place.layer(), SpanKind::kDispatch, entry.warmup);
     entry.token = device->begin(site, tag);
     return tag;
 }

@@ -58,13 +58,14 @@ void BrickProfiler::State::fold_records(Folding& folding, const BrickRecord* rec
     const uint64_t multiplier = folding.scale.multiplier;
     const uint16_t plain = folding.to != nullptr || folding.counts_unsent ? 0 : kPlain + 1;
     for (const BrickRecord* record = records; record != records + count; ++record) {
-        if (record->flags >= plain) [[unlikely]] {
-            const bool more = (record->flags & detail::kRecordMore) != 0;
+        const uint16_t flags = record->flags();
+        if (flags >= plain) [[unlikely]] {
+            const bool more = (flags & detail::kRecordMore) != 0;
             fold_special(folding, *record, more ? record + 1 : nullptr);
             record += more ? 1 : 0;
             continue;
         }
-        BrickStats* const stats = tallies.settled(record->brick);
+        BrickStats* const stats = tallies.settled(record->brick());
         const auto ns = static_cast<uint64_t>((static_cast<Wide>(record->ticks) * multiplier) >> 48);
         uint64_t elements = 0;
         if (stats == nullptr || ns > kMaxBrickNs ||
@@ -72,26 +73,26 @@ void BrickProfiler::State::fold_records(Folding& folding, const BrickRecord* rec
             fold_special(folding, *record, nullptr);
             continue;
         }
-        stats->add_judged(ns, record->elements, SyncMode(record->flags));
-        if (record->parent != detail::kNoBrick) tallies.at(record->parent).stats.child_ns += ns;
+        stats->add_judged(ns, record->elements, SyncMode(flags));
+        if (record->parent() != detail::kNoBrick) tallies.at(record->parent()).stats.child_ns += ns;
     }
 }
 
 // Whatever is rare, and everything while there is a sink.
 void BrickProfiler::State::fold_special(Folding& folding, const BrickRecord& record, const BrickRecord* more) {
-    if ((record.flags & detail::kRecordUntilSync) != 0) {
+    if ((record.flags() & detail::kRecordUntilSync) != 0) {
         if (folding.shard.pending.size() >= options.max_pending) return fault(BrickFault::kRecordsFull);
-        folding.shard.pending.push_back({record.begin, record.elements, record.brick});
+        folding.shard.pending.push_back({record.begin, record.elements, record.brick()});
         return;
     }
-    BrickSample sample{.ns = record.ticks, .elements = record.elements, .mode = SyncMode(record.flags & 3)};
+    BrickSample sample{.ns = record.ticks, .elements = record.elements, .mode = SyncMode(record.flags() & 3)};
     if (more != nullptr) {
         sample.input_bytes = more->begin;
         sample.output_bytes = more->ticks;
         sample.cycles = more->elements;
     }
     auto begin_ns = static_cast<int64_t>(record.begin);
-    if ((record.flags & detail::kRecordNanoseconds) == 0) {
+    if ((record.flags() & detail::kRecordNanoseconds) == 0) {
         begin_ns = folding.scale.to_host(HostTicks{record.begin}).value;
         // With a sink both ends are converted, as for every host span, so that bricks that share a tick share a
         // nanosecond; without one, as in the loop above.
@@ -106,15 +107,15 @@ void BrickProfiler::State::fold_special(Folding& folding, const BrickRecord& rec
 void BrickProfiler::State::take(Folding& folding, const BrickRecord& record, int64_t begin_ns, BrickSample sample) {
     if (static_cast<int64_t>(sample.ns) < 0) return fault(BrickFault::kNegativeDuration);
     if (sample.ns > kMaxBrickNs) return fault(BrickFault::kOverflow);
-    BrickTally& tally = folding.shard.tallies.at(record.brick);
-    const bool warmup = tally.warming && take_warmup(record.brick, BrickClock::kHost);
-    if (!warmup) folding.shard.tallies.end_warmup(record.brick);
+    BrickTally& tally = folding.shard.tallies.at(record.brick());
+    const bool warmup = tally.warming && take_warmup(record.brick(), BrickClock::kHost);
+    if (!warmup) folding.shard.tallies.end_warmup(record.brick());
     if (warmup) {
         tally.stats.add_warmup(sample.ns);
     } else if (const BrickFault refused = tally.stats.add(sample); refused != BrickFault::kNone) {
         return fault(refused);
     }
-    if (record.parent != detail::kNoBrick) folding.shard.tallies.at(record.parent).stats.child_ns += sample.ns;
+    if (record.parent() != detail::kNoBrick) folding.shard.tallies.at(record.parent()).stats.child_ns += sample.ns;
     if (folding.to != nullptr)
         folding.to->add(folding.shard, record, begin_ns, static_cast<int64_t>(sample.ns), warmup);
     else if (folding.counts_unsent)

@@ -139,8 +139,8 @@ BrickFault BrickProfiler::record(BrickKey key, const BrickSample& sample) noexce
     record.begin = static_cast<uint64_t>(host_now().value) - sample.ns;
     record.ticks = sample.ns;
     record.elements = sample.elements;
-    record.brick = key.value();
-    record.flags = static_cast<uint16_t>(detail::kRecordNanoseconds | static_cast<unsigned>(sample.mode));
+    record.what = detail::BrickRecord::pack(
+        key.value(), {}, static_cast<uint16_t>(detail::kRecordNanoseconds | static_cast<unsigned>(sample.mode)));
     return write(record, sample, Nesting::kInsideCurrent);
 }
 
@@ -205,8 +205,7 @@ BrickFault BrickProfiler::record_deferred(BrickKey key, uint64_t start_ns, uint6
     detail::BrickRecord record{};
     record.begin = start_ns;
     record.elements = elements;
-    record.brick = key.value();
-    record.flags = detail::kRecordUntilSync;
+    record.what = detail::BrickRecord::pack(key.value(), {}, detail::kRecordUntilSync);
     return write(record, {}, Nesting::kNone);
 }
 

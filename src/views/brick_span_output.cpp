@@ -35,8 +35,8 @@ void BrickSpanOutput::announce(BrickShard& shard) {
 void BrickSpanOutput::add(BrickShard& shard, const BrickRecord& record, int64_t begin_ns, int64_t duration_ns,
                           bool warmup) {
     if (shard.track == 0) announce(shard);
-    SiteId& site = site_of_[brick_site_key(record.brick, record.layer, warmup)];
-    if (site == 0) site = names_.site(record.brick, record.layer, SpanKind::kHost, warmup);
+    SiteId& site = site_of_[brick_site_key(record.brick(), record.layer(), warmup)];
+    if (site == 0) site = names_.site(record.brick(), record.layer(), SpanKind::kHost, warmup);
     SpanRecord span;
     span.begin_ns = begin_ns;
     span.duration_ns = duration_ns;

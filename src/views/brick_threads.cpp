@@ -55,8 +55,7 @@ BrickThread* BrickProfiler::find_thread() noexcept {
             break;
         }
     if (mine == nullptr) mine = impl_->shards.emplace_back(std::make_shared<BrickShard>(serial_, impl_->max_keys()));
-    mine->current = detail::kNoBrick;
-    mine->layer = -1;
+    mine->place = {};
     mine->layer_begin = 0;
     {
         const std::lock_guard shard_lock(mine->mutex);
@@ -103,14 +102,14 @@ BrickFault BrickProfiler::write(BrickRecord record, const BrickSample& work, Nes
     if (chunk->count.load(std::memory_order_relaxed) + needed > BrickChunk::kRecords) chunk = next_chunk(thread);
     if (chunk == nullptr) return count_fault(BrickFault::kRecordsFull);
     const uint32_t count = chunk->count.load(std::memory_order_relaxed);
-    if (nesting == Nesting::kNone) record.parent = detail::kNoBrick;
-    if (nesting == Nesting::kInsideCurrent) record.parent = thread.current;
-    record.layer = thread.layer;
-    if (more) {
-        record.flags |= detail::kRecordMore;
-        chunk->records[count + 1] = {
-            work.input_bytes, work.output_bytes, work.cycles, detail::kNoBrick, detail::kNoBrick, -1, 0};
-    }
+    const uint16_t parent = nesting == Nesting::kNone            ? detail::kNoBrick
+                            : nesting == Nesting::kInsideCurrent ? thread.place.brick()
+                                                                 : record.parent();
+    const auto flags = static_cast<uint16_t>(record.flags() | (more ? detail::kRecordMore : 0));
+    record.what = BrickRecord::pack(record.brick(), thread.place.with_brick(parent), flags);
+    if (more)
+        chunk->records[count + 1] = {work.input_bytes, work.output_bytes, work.cycles,
+                                     BrickRecord::pack(detail::kNoBrick, {}, 0)};
     chunk->records[count] = record;
     chunk->count.store(count + needed, std::memory_order_release);
     return BrickFault::kNone;
@@ -122,9 +121,7 @@ BrickFault BrickProfiler::stop_unusual(BrickTimer started, uint64_t end, const B
     record.begin = started.begin;
     record.ticks = end - started.begin;
     record.elements = work.elements;
-    record.brick = started.brick;
-    record.parent = started.parent;
-    record.flags = static_cast<uint16_t>((started.state >> 1) & 3u);
+    record.what = BrickRecord::pack(started.brick, started.around, mode_of(started));
     const Nesting nesting = leave(started);
     if (work.elements == 0) return count_fault(BrickFault::kNoElements);
     return write(record, work, nesting);
@@ -133,13 +130,13 @@ BrickFault BrickProfiler::stop_unusual(BrickTimer started, uint64_t end, const B
 // Takes the brick off the thread's open ones.
 BrickProfiler::Nesting BrickProfiler::leave(BrickTimer started) noexcept {
     BrickThread& thread = this_thread();
-    if (thread.current == started.brick) {
-        thread.current = started.parent;
+    if (thread.place.brick() == started.brick) {
+        thread.place = thread.place.with_brick(started.around.brick());
         return Nesting::kAsRecorded;
     }
     // Out of order: nothing that is open now is known to be around anything.
     impl_->overlapping.fetch_add(1, std::memory_order_relaxed);
-    thread.current = detail::kNoBrick;
+    thread.place = thread.place.with_brick(detail::kNoBrick);
     return Nesting::kNone;
 }
 
@@ -162,7 +159,8 @@ BrickFault BrickProfiler::stop_brick(BrickTimer& timer, const BrickSample& work)
 void BrickProfiler::begin_layer(int32_t layer) noexcept {
     if (!is_enabled()) return;
     BrickThread& thread = this_thread();
-    thread.layer = layer >= 0 && layer <= INT16_MAX ? static_cast<int16_t>(layer) : int16_t{-1};
+    const bool fits = layer >= 0 && layer <= INT16_MAX;
+    thread.place = thread.place.with_layer(fits ? static_cast<int16_t>(layer) : int16_t{-1});
     static_cast<BrickShard&>(thread).layer_begin = sync_mode() == SyncMode::kPerLayer ? tick().value : 0;
 }
 
@@ -170,9 +168,9 @@ void BrickProfiler::end_layer() noexcept {
     BrickThread* const thread = detail::t_brick_thread;
     if (thread->profiler != serial_) return;    // no layer was begun here
     auto& shard = static_cast<BrickShard&>(*thread);
-    const int16_t layer = shard.layer;
+    const int16_t layer = shard.place.layer();
     const uint64_t begin = shard.layer_begin;
-    shard.layer = -1;
+    shard.place = shard.place.with_layer(-1);
     shard.layer_begin = 0;
     const SyncFunction sync = impl_->sync.load(std::memory_order_acquire);
     if (begin == 0 || layer < 0 || sync == nullptr) return;

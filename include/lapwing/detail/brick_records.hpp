@@ -21,15 +21,37 @@ inline constexpr uint16_t kRecordNanoseconds = 16;    // `begin` is CLOCK_MONOTO
 
 inline constexpr uint16_t kNoBrick = 0xffff;
 
+/// The innermost open brick of a thread and the layer that it is in, as one word: written and read at once, since a
+/// load that is wider than the store before it waits for that.
+struct BrickPlace {
+    uint32_t word = 0xffff'ffff;    ///< no brick, no layer
+
+    [[nodiscard]] constexpr uint16_t brick() const noexcept { return static_cast<uint16_t>(word); }
+    [[nodiscard]] constexpr int16_t layer() const noexcept { return static_cast<int16_t>(word >> 16); }
+    [[nodiscard]] constexpr BrickPlace with_brick(uint16_t brick) const noexcept {
+        return {(word & 0xffff'0000) | brick};
+    }
+    [[nodiscard]] constexpr BrickPlace with_layer(int16_t layer) const noexcept {
+        return {(word & 0xffff) | uint32_t{static_cast<uint16_t>(layer)} << 16};
+    }
+    friend constexpr bool operator==(BrickPlace, BrickPlace) = default;
+};
+
 /// One finished brick as its thread writes it.
 struct BrickRecord {
     uint64_t begin;       // tick; of a second record: input bytes
     uint64_t ticks;       // output bytes
     uint64_t elements;    // cycles
-    uint16_t brick;
-    uint16_t parent;    // the brick around it; kNoBrick = none
-    int16_t layer;
-    uint16_t flags;
+    uint64_t what;        // from the lowest bits: brick, the brick around it, layer, flags; 16 bits each
+
+    /// `around` has the layer.
+    [[nodiscard]] static constexpr uint64_t pack(uint16_t brick, BrickPlace around, uint16_t flags) noexcept {
+        return uint64_t{brick} | uint64_t{around.word} << 16 | uint64_t{flags} << 48;
+    }
+    [[nodiscard]] constexpr uint16_t brick() const noexcept { return static_cast<uint16_t>(what); }
+    [[nodiscard]] constexpr uint16_t parent() const noexcept { return static_cast<uint16_t>(what >> 16); }
+    [[nodiscard]] constexpr int16_t layer() const noexcept { return static_cast<int16_t>(what >> 32); }
+    [[nodiscard]] constexpr uint16_t flags() const noexcept { return static_cast<uint16_t>(what >> 48); }
 };
 static_assert(sizeof(BrickRecord) == 32);
 
@@ -45,8 +67,7 @@ struct BrickChunk {
 struct BrickThread {
     uint64_t profiler = 0;    // serial, never used twice: a dead profiler's is nobody's
     BrickChunk* open = nullptr;
-    uint16_t current = kNoBrick;    // innermost open brick
-    int16_t layer = -1;
+    BrickPlace place;
 };
 
 /// Where threads point that have not timed a brick yet: no profiler's, so that null needs no test.
