@@ -32,6 +32,7 @@ struct ReportOptions {
     std::string format = "text";
     std::optional<int64_t> top;    // signed, because CLI11 takes "-1" for an unsigned option as 2^64 - 1
     std::optional<int64_t> width;
+    bool subtract_floor = false;
 };
 
 // The terminal's own width where there is one, so that no line wraps.
@@ -85,7 +86,7 @@ int run_report(const ReportOptions& options) {
     const Result<ReadSummary> read = read_recording(options.file, *builder);
     if (!read) return fail(kBadUse, read.error().message);
 
-    Report report = builder->build(by);
+    Report report = builder->build(by, options.subtract_floor ? FloorTime::kSubtracted : FloorTime::kKept);
     report.file = options.file;
     report.source = SourceState{.torn = read.value().torn,
                                 .torn_at = read.value().torn_at,
@@ -112,6 +113,8 @@ void add_report_command(CLI::App& app, int& exit_code) {
         ->add_option("--top", options->top,
                      "The N largest rows, the others in one (text: default 20; other formats: all; 0: all)")
         ->type_name("N");
+    command->add_flag("--subtract-floor", options->subtract_floor,
+                      "Take off every device span what an empty pair of stamps reads on its device, where measured");
     command->add_option("--format", options->format, "text (default), json, csv or md")->type_name("FORMAT");
     command
         ->add_option("--width", options->width, "Columns of the text, 60 to 1000 (default: the terminal's, else 120)")

@@ -161,6 +161,12 @@ public:
     /// Cost:    hot: one driver call.
     void lap(uint32_t queue, LapChain chain, SiteId site, Level needed = Level::kKernel, uint32_t tag = 0) noexcept;
 
+    /// Queues stamps with nothing between them, `pairs` + 1 of them. What they read is harvested with the spans, into
+    /// ClockInfo::floor_ns; no span comes of it. Ends the queue's chain of laps. Nothing happens where the level is off
+    /// or basic, or no stamp can be taken; pairs beyond 16 a device are queued and not used.
+    /// Cost:    cold: pairs + 1 driver calls. Once a device is enough.
+    void measure_floor(uint32_t queue, uint32_t pairs = 8) noexcept;
+
     /// Writes the finished spans to `out`, per queue in the order in which they were ended, and returns how many.
     /// Shape:   stops at the first span of a queue whose stamps are not there yet, and when `out` is full.
     /// Units:   begin_ns: CLOCK_MONOTONIC by the alignment known now (see ClockAlignment).

@@ -44,6 +44,13 @@ struct Distribution {
     [[nodiscard]] double mean_ns() const noexcept { return count == 0 ? 0.0 : double(total_ns) / double(count); }
 };
 
+/// What is done with the time that a pair of stamps reads by itself (ClockInfo::floor_ns).
+enum class FloorTime : uint8_t {
+    kKept = 0,      ///< times are what the stamps read
+    kSubtracted,    ///< taken off every device span in the rows; a shorter one counts as 0 and in `below_floor`. Busy
+                    ///< times and times of steps stay as they were read.
+};
+
 /// What only a row of one step has (`GroupBy::kStep`).
 struct StepFigures {
     int64_t gpu_ns = 0;         ///< union of the step's device spans, warm-up included, summed over GPUs
@@ -70,6 +77,7 @@ struct ReportRow {
     uint64_t warmup_count = 0;    ///< first uses, which may contain compilation
     int64_t warmup_ns = 0;
     uint64_t estimated_count = 0;            ///< how many of `spans` are estimates
+    uint64_t below_floor = 0;                ///< how many of `spans` read no more than their device's floor
     double share = 0;                        ///< of the total of all rows, 0..1
     std::optional<double> per_step_ns;       ///< time in the steps of StepSummary::gpu_ns over their number
     std::optional<double> per_step_count;    ///< spans in these steps over their number
@@ -142,6 +150,7 @@ struct Report {
     uint64_t containers = 0;        ///< of `spans`: they contain the work of others, and are not busy time
     uint64_t warmup_spans = 0;
     int64_t warmup_ns = 0;
+    FloorTime floor = FloorTime::kKept;
     int64_t total_ns = 0;           ///< sum over rows, warm-up left out
     int64_t device_total_ns = 0;    ///< sum of device spans, warm-up included: above busy_ns where they overlap
     StepSummary steps;
@@ -165,7 +174,8 @@ struct Report {
 class ReportBuilder : public SpanSink {
 public:
     /// Without a value, groups by op where ops are named, else by kernel, else by name.
-    [[nodiscard]] virtual Report build(std::optional<GroupBy> by = std::nullopt) const = 0;
+    [[nodiscard]] virtual Report build(std::optional<GroupBy> by = std::nullopt,
+                                       FloorTime floor = FloorTime::kKept) const = 0;
 };
 
 [[nodiscard]] std::unique_ptr<ReportBuilder> make_report_builder();

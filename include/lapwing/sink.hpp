@@ -22,6 +22,8 @@ struct ClockInfo {
     std::optional<double> drift_ppm{};        ///< host ns gained per million device ns; absent = not known (yet)
     std::optional<int64_t> residual_ns{};     ///< what the last clock pair was off from its prediction; absent = none
     uint64_t clock_steps = 0;                 ///< how often one of the clocks was seen to step
+    std::optional<int64_t> floor_ns{};        ///< what a pair of stamps with nothing between reads; absent = not measured
+    uint32_t floor_pairs = 0;                 ///< floor_ns is the median of so many
 };
 
 /// A device whose spans are in the stream. Numbered from 1.

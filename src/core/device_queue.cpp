@@ -56,7 +56,7 @@ void DeviceQueue::drain(LossReason reason_lost) noexcept {
     const uint64_t tail = ring.tail();
     while (ring.head() != tail) {
         const uint32_t index = ring.at(ring.head());
-        if (ring.state(index) != kBoundary) lost_by_harvest.add(reason_lost);
+        if (is_span(ring.state(index))) lost_by_harvest.add(reason_lost);
         ring.pop(index);
     }
     chain_last_lost = reason_lost;
@@ -107,10 +107,22 @@ bool DeviceQueue::settle_slowly(uint32_t index, SlotState state, const Stamp& be
         chain_last_lost = lost_by_state(end);
         return false;
     }
+    if (state == kEmptyLap) return settle_empty_lap(end);
     if (state == kLap) return settle_lap(index, end, record);
     const MaybeLost end_lost = lost_by_state(end);
     const MaybeLost lost = end_lost.lost() ? end_lost : lost_by_state(begin);
     lost_by_harvest.add(lost.reason());
+    return false;
+}
+
+bool DeviceQueue::settle_empty_lap(const Stamp& end) noexcept {
+    const Ticks first = chain_last;
+    const bool begins = !chain_last_lost.lost();
+    chain_last = end.ticks;
+    chain_last_lost = lost_by_state(end);
+    if (!begins || chain_last_lost.lost()) return false;
+    const DeviceTimeline::Placed placed = timeline->judge(first, end.ticks, nullptr);
+    if (placed.valid) timeline->empty_pair(placed);
     return false;
 }
 

@@ -45,7 +45,7 @@ uint64_t SlotRing::in_flight() const noexcept {
     const uint32_t slots = capacity();
     for (uint32_t i = 0; i < slots; ++i) {
         const uint64_t slot_state = word(i).load(std::memory_order_relaxed) & kSlotStateMask;
-        if (slot_state != kFree && slot_state != kBoundary) ++count;
+        if (is_span(slot_state)) ++count;
     }
     return count;
 }

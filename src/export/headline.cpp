@@ -141,6 +141,7 @@ std::string clock_text(const ClockInfo& clock) {
     std::string out = clock.resolution_ns > 0 ? fmt::format("{:.6g} ns a tick", clock.resolution_ns)
                                               : std::string{"resolution unknown"};
     out += clock.valid_bits != 0 ? fmt::format(", {} valid bits", clock.valid_bits) : ", valid bits unknown";
+    if (clock.floor_ns) out += fmt::format(", an empty pair of stamps reads {}", duration_text(*clock.floor_ns));
     if (!clock.uncertainty_ns) {
         return out + (clock.calibrated ? ", calibrated by the driver, but not aligned to the host clock"
                                        : ", not aligned to the host clock");

@@ -43,21 +43,21 @@ std::string to_csv(const Report& report, std::size_t top) {
 
     std::string out =
         "name,kind,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,share,per_step_ns,per_step_count,"
-        "warmup_count,warmup_ns,scaled_total_ns,scaled_error_ns,";
+        "warmup_count,warmup_ns,scaled_total_ns,scaled_error_ns,below_floor,";
     const bool steps = report.by == GroupBy::kStep;
     if (steps) out += "step_armed,step_gpu_ns,step_wall_ns,step_executed,";
     out += "report_begun,report_measured,report_estimated,report_lost,report_left_out\n";
     for (const ReportRow* row : detail::select_rows(report, top).rows) {
         const Distribution& spans = row->spans;
         const auto known = [&](int64_t value) { return spans.count == 0 ? std::string{} : std::to_string(value); };
-        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
+        fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
                        csv_field(row->name), row->kind, spans.count, spans.total_ns,
                        spans.count == 0 ? std::string{} : fmt::format("{}", spans.mean_ns()), known(spans.min_ns),
                        known(spans.p50_ns), known(spans.p90_ns), known(spans.p99_ns), known(spans.max_ns),
                        or_empty(detail::known_share(report, *row)), or_empty(row->per_step_ns),
                        or_empty(row->per_step_count), row->warmup_count, row->warmup_ns,
                        row->scaled ? fmt::format("{}", row->scaled->total_ns) : std::string{},
-                       row->scaled ? or_empty(row->scaled->error_ns) : std::string{});
+                       row->scaled ? or_empty(row->scaled->error_ns) : std::string{}, row->below_floor);
         if (steps) out += step_fields(*row);
         out += accounting + "\n";
     }

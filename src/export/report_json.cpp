@@ -25,7 +25,7 @@ Json clock_json(const ClockInfo* clock) {
     if (clock == nullptr) {
         return Json{{"resolution_ns", nullptr},  {"valid_bits", nullptr}, {"calibrated", nullptr},
                     {"uncertainty_ns", nullptr}, {"drift_ppm", nullptr},  {"residual_ns", nullptr},
-                    {"clock_steps", nullptr}};
+                    {"clock_steps", nullptr},    {"floor_ns", nullptr},   {"floor_pairs", nullptr}};
     }
     return Json{{"resolution_ns", clock->resolution_ns > 0 ? Json(clock->resolution_ns) : Json(nullptr)},
                 {"valid_bits", clock->valid_bits != 0 ? Json(clock->valid_bits) : Json(nullptr)},
@@ -33,7 +33,9 @@ Json clock_json(const ClockInfo* clock) {
                 {"uncertainty_ns", or_null(clock->uncertainty_ns)},
                 {"drift_ppm", or_null(clock->drift_ppm)},
                 {"residual_ns", or_null(clock->residual_ns)},
-                {"clock_steps", clock->clock_steps}};
+                {"clock_steps", clock->clock_steps},
+                {"floor_ns", or_null(clock->floor_ns)},
+                {"floor_pairs", clock->floor_pairs}};
 }
 
 Json source_json(const Report& report) {
@@ -147,6 +149,7 @@ Json row_json(const Report& report, const ReportRow& row) {
     out["per_step_ns"] = or_null(row.per_step_ns);
     out["per_step_count"] = or_null(row.per_step_count);
     out["estimated"] = row.estimated_count;
+    out["below_floor"] = row.below_floor;
     out["scaled"] = row.scaled ? scaled_json(*row.scaled) : Json(nullptr);
     out["warmup"] = Json{{"spans", row.warmup_count}, {"total_ns", row.warmup_ns}};
     if (row.step) {
@@ -198,6 +201,7 @@ std::string to_json(const Report& report, std::size_t top) {
     out["sampling"] = sampling_json(report);
     out["budget"] = budget_json(report);
     out["percentiles"] = "exact";
+    out["floor_subtracted"] = report.floor == FloorTime::kSubtracted;
     out["total_ns"] = report.total_ns;
     out["rows"] = Json::array();
     for (const ReportRow* row : selection.rows) out["rows"].push_back(row_json(report, *row));

@@ -190,6 +190,26 @@ void note_steps(const Report& report, Notes& notes) {
                         counted(report.outside_steps, "span belongs", "spans belong")));
 }
 
+void note_floor(const Report& report, Notes& notes) {
+    uint64_t below = 0;
+    for (const ReportRow& row : report.rows) below += row.below_floor;
+    const bool measured = std::any_of(report.devices.begin(), report.devices.end(),
+                                      [](const DeviceInfo& device) { return device.clock.floor_ns.has_value(); });
+    const bool subtracted = report.floor == FloorTime::kSubtracted;
+    if (subtracted && !measured)
+        notes.warn("nothing was subtracted: this recording does not say what an empty pair of stamps reads");
+    if (subtracted && measured)
+        notes.tell(
+            fmt::format("rows are without what an empty pair of stamps reads; {} shorter than that and count as 0; busy "
+                        "time, steps and the headline are as they were read",
+                        counted(below, "span was", "spans were")));
+    if (!subtracted && below != 0)
+        notes.tell(
+            fmt::format("{} no more than an empty pair of stamps on its device: what such work takes cannot be told "
+                        "from the stamps' own time (--subtract-floor takes that off every span)",
+                        counted(below, "span reads", "spans read")));
+}
+
 void note_times(const Report& report, Notes& notes) {
     if (report.device_total_ns > report.busy_ns && report.busy_ns > 0) {
         notes.tell(
@@ -207,6 +227,7 @@ void note_times(const Report& report, Notes& notes) {
     if (report.rows.empty() && is_by_mark(report.by))
         notes.warn(fmt::format("no rows: nothing in this recording has a {}; --by op, kernel or name shows what it has",
                                to_text(report.by)));
+    note_floor(report, notes);
     if (report.estimated != 0)
         notes.tell(
             fmt::format("{} in the rows", counted(report.estimated, "span is an estimate", "spans are estimates")));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "export/figures.hpp"
 
 namespace lapwing::detail {
@@ -106,6 +108,9 @@ std::vector<TextColumn> make_columns(const Report& report, const std::vector<con
     builder.add_duration("p50", 0, &Distribution::p50_ns);
     builder.add_duration("p99", 3, &Distribution::p99_ns);
     builder.add_duration("max", 7, &Distribution::max_ns);
+    const auto below_floor = [](const ReportRow* row) { return row->below_floor != 0; };
+    if (std::any_of(rows.begin(), rows.end(), below_floor))
+        builder.add("<= floor", 5, [](const ReportRow& row) { return std::to_string(row.below_floor); });
     builder.add("share", 0, [&](const ReportRow& row) {
         const std::optional<double> share = known_share(report, row);
         return share ? percent_cell(*share) + " %" : std::string{kAbsent};

@@ -55,6 +55,8 @@ void fields(V& visit, ClockInfo& clock) {
     visit(5, clock.drift_ppm);
     visit(6, clock.residual_ns);
     visit(7, clock.clock_steps);
+    visit(8, clock.floor_ns);
+    visit(9, clock.floor_pairs);
 }
 template <class V>
 void fields(V& visit, DeviceInfo& device) {

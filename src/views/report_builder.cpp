@@ -83,8 +83,9 @@ public:
     }
     Status close() override { return {}; }
 
-    Report build(std::optional<GroupBy> by) const override {
+    Report build(std::optional<GroupBy> by, FloorTime floor) const override {
         Report report;
+        report.floor = floor;
         report.by = by.value_or(detail::default_group(model_));
         if (!model_.processes().empty()) {
             report.process = model_.processes().front();
@@ -107,7 +108,7 @@ public:
         report.steps = detail::summarise_steps(model_, times);
         const detail::StepSample sample = detail::sample_steps(model_, times.steps);
         report.sampling = summarise_sampling(sample, times);
-        detail::Rows rows = detail::make_rows(model_, times.steps, sample, report.by);
+        detail::Rows rows = detail::make_rows(model_, times.steps, sample, {report.by, floor});
         report.rows = std::move(rows.rows);
         report.ungrouped = rows.ungrouped;
         for (const ReportRow& row : report.rows) report.total_ns = saturating_add(report.total_ns, row.spans.total_ns);

@@ -25,6 +25,7 @@ struct OpenRow {
     uint64_t warmup_count = 0;
     int64_t warmup_ns = 0;
     uint64_t estimated_count = 0;
+    uint64_t below_floor = 0;
     int64_t counted_ns = 0;    // in steps of the headline
     uint64_t counted_spans = 0;
     StepTotals sampled;
@@ -70,14 +71,16 @@ bool takes_part(const Site& site, bool device, GroupBy by) {
 
 class Grouping {
 public:
-    Grouping(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample, GroupBy by)
-        : model_(model), steps_(steps), sample_(sample), by_(by) {
-        index_.assign(by == GroupBy::kStep ? model.steps().size() : 2 * model.sites().size(), kNoRow);
+    Grouping(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample,
+             const RowOptions& options)
+        : model_(model), steps_(steps), sample_(sample), by_(options.by), floor_(options.floor) {
+        index_.assign(by_ == GroupBy::kStep ? model.steps().size() : 2 * model.sites().size(), kNoRow);
     }
 
     void add(const ModelTrack& track) {
         std::size_t track_row = kNoRow;
-        track.spans.for_each([&](int64_t, int64_t duration_ns, SiteIndex site_index, StepIndex step) {
+        const std::optional<int64_t> floor_ns = floor_of(track);
+        track.spans.for_each([&](int64_t, int64_t read_ns, SiteIndex site_index, StepIndex step) {
             const Site& site = model_.sites()[site_index];
             const bool device = StreamModel::is_device(track, site);
             if (by_ == GroupBy::kStep && !takes_part(site, device, by_)) return;
@@ -93,12 +96,15 @@ public:
             // An undescribed site of a host thread has the default kind, dispatch; its track knows better.
             const SpanKind kind = track.info.kind == TrackKind::kHostThread ? SpanKind::kHost : site.kind;
             row.kinds |= 1u << static_cast<uint32_t>(kind);
+            const bool subtract = floor_ns && device && floor_ == FloorTime::kSubtracted;
+            const int64_t duration_ns = subtract ? std::max<int64_t>(0, read_ns - *floor_ns) : read_ns;
             if (site.warmup) {
                 ++row.warmup_count;
                 row.warmup_ns = saturating_add(row.warmup_ns, duration_ns);
                 return;
             }
             row.durations.push_back(duration_ns);
+            row.below_floor += floor_ns && device && read_ns <= *floor_ns ? 1 : 0;
             row.estimated_count += site.validity == Validity::kEstimated ? 1 : 0;
             if (device && steps_[step].counted) {
                 row.counted_ns = saturating_add(row.counted_ns, duration_ns);
@@ -124,6 +130,11 @@ public:
     [[nodiscard]] uint64_t ungrouped() const noexcept { return ungrouped_; }
 
 private:
+    [[nodiscard]] std::optional<int64_t> floor_of(const ModelTrack& track) const {
+        const auto device = model_.devices().find(track.info.device);
+        return device == model_.devices().end() ? std::nullopt : device->second.clock.floor_ns;
+    }
+
     std::size_t open_row(const ModelTrack& track, const Site& site, StepIndex step) {
         OpenRow row;
         if (by_ == GroupBy::kQueue) {
@@ -145,6 +156,7 @@ private:
     const std::vector<StepUse>& steps_;
     const StepSample& sample_;
     GroupBy by_;
+    FloorTime floor_;
     uint64_t ungrouped_ = 0;
     std::vector<std::size_t> index_;    // row of a site on host tracks and on queues, or of a step
     std::array<std::unordered_map<std::string, std::size_t>, 2> by_name_;    // [1]: host spans, where they stand apart
@@ -198,6 +210,7 @@ ReportRow finish(OpenRow& open, uint64_t counted_steps, const StepSample& sample
     row.warmup_count = open.warmup_count;
     row.warmup_ns = open.warmup_ns;
     row.estimated_count = open.estimated_count;
+    row.below_floor = open.below_floor;
     const bool of_steps = by != GroupBy::kStep && row.kind != to_text(SpanKind::kHost);
     if (of_steps && sample.scales() && sample.size > 0) row.scaled = open.sampled.scaled(sample);
     if (of_steps && counted_steps != 0) {
@@ -230,8 +243,10 @@ GroupBy default_group(const StreamModel& model) {
     return any_kernel ? GroupBy::kKernel : any_whole_step ? GroupBy::kLane : GroupBy::kName;
 }
 
-Rows make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample, GroupBy by) {
-    Grouping grouping{model, steps, sample, by};
+Rows make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample,
+               const RowOptions& options) {
+    const GroupBy by = options.by;
+    Grouping grouping{model, steps, sample, options};
     for (const auto& [id, track] : model.tracks()) grouping.add(track);
     if (by == GroupBy::kStep) grouping.add_steps_without_spans();
     std::vector<OpenRow>& open = grouping.rows();

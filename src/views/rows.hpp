@@ -19,10 +19,15 @@ struct Rows {
     uint64_t ungrouped = 0;         // Report::ungrouped
 };
 
+struct RowOptions {
+    GroupBy by = GroupBy::kOp;
+    FloorTime floor = FloorTime::kKept;
+};
+
 /// The rows, with shares and per-step figures.
 /// Shape:   rows of steps hold every finished step, also those without a span.
 /// Cost:    8 bytes a span; where steps were sampled, up to 16 more.
 [[nodiscard]] Rows make_rows(const StreamModel& model, const std::vector<StepUse>& steps, const StepSample& sample,
-                             GroupBy by);
+                             const RowOptions& options);
 
 }    // namespace lapwing::detail

@@ -42,7 +42,7 @@ void RingScenario::check_step() {
     int in_transit = 0;
     for (uint32_t index = 0; index < slots.max(); ++index) {
         const detail::SlotState state = slots.state(index);
-        if (state > detail::kBoundary) return fail("a slot has no state");
+        if (state > detail::kEmptyLap) return fail("a slot has no state");
         if (state > detail::kOpen && (in_order & 1u << index) == 0) ++in_transit;
         if (state != detail::kFree && index >= slots.capacity()) return fail("a slot beyond the ring is in use");
     }

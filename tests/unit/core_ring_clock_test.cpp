@@ -48,6 +48,67 @@ TEST_F(RingClock, DeviceClockThatRunsFastStaysWithinTheUncertaintyStatedForTenMi
     }
 }
 
+// A15: nvbench#184. A pair around a kernel of 2 us reads what the stamps take as well.
+TEST_F(RingClock, EmptyPairsTellWhatThePairItselfReads) {
+    start({.ticks_per_mark = 8'000});
+    EXPECT_FALSE(clock().floor_ns.has_value()) << "nothing is made up before it is measured";
+    ring->measure_floor(0);
+    const DeviceToken token = ring->begin(0, 1);
+    sim->advance(2'000);
+    ring->end(0, token);
+    const auto out = harvest();
+    ASSERT_EQ(out.size(), 1u) << "no span comes of an empty pair";
+    EXPECT_EQ(out[0].duration_ns, 10'000);
+    EXPECT_EQ(clock().floor_ns, 8'000);
+    EXPECT_EQ(clock().floor_pairs, 8u);
+    EXPECT_EQ(ring->stats().begun, 1u);
+    EXPECT_EQ(ring->stats().stamps, 11u);
+    EXPECT_EQ(sim->marks(), 11u);
+}
+
+TEST_F(RingClock, FloorIsTheMedianSoThatOneDisturbedPairIsNothing) {
+    start({.ticks_per_mark = 1'000});
+    sim->script(SimFault::kLater, 1, 2, 500'000);
+    ring->measure_floor(0);
+    EXPECT_TRUE(harvest().empty());
+    EXPECT_EQ(clock().floor_ns, 1'000);
+}
+
+TEST_F(RingClock, EmptyPairsThatFailAreNoSpansThatAreLost) {
+    start({.ticks_per_mark = 1'000});
+    sim->script(SimFault::kResultFails, 1, 1);
+    sim->script(SimFault::kZero, 1, 4);
+    ring->measure_floor(0, 6);
+    EXPECT_TRUE(harvest().empty());
+    EXPECT_EQ(clock().floor_ns, 1'000);
+    EXPECT_EQ(clock().floor_pairs, 2u) << "pairs 1 and 2 share the failed stamp, 4 and 5 the zero one";
+    EXPECT_EQ(ring->stats().lost.total(), 0u);
+    EXPECT_EQ(ring->stats().in_flight, 0u);
+
+    sim->script(SimFault::kNeverCompletes, 100);
+    ring->measure_floor(0);
+    EXPECT_EQ(ring->stats().in_flight, 0u) << "they hold slots, and are no spans";
+    ring->abandon_all();
+    EXPECT_EQ(ring->stats().lost.total(), 0u);
+}
+
+TEST_F(RingClock, FloorIsMeasuredWhereStampsAreTakenOnly) {
+    start();
+    set_level(Level::kBasic);
+    ring->measure_floor(0);
+    EXPECT_EQ(sim->marks(), 0u);
+    set_level(Level::kKernel);
+    sim->set_capturing({0}, true);
+    ring->measure_floor(0);
+    EXPECT_EQ(sim->marks(), 0u);
+    sim->set_capturing({0}, false);
+    // A chain that was open is over: its next lap would hold the empty pairs.
+    const LapChain chain = ring->lap_begin(0);
+    ring->measure_floor(0);
+    ring->lap(0, chain, 1);
+    EXPECT_EQ(lost(LossReason::kStale), 1u);
+}
+
 // A16: AMD llama.cpp#33. What lies before an op, while the device waits for its launch, is no part of a pair, and is
 // part of a lap: laps add up to the time from the first to the last stamp, pairs leave the gaps to be seen.
 TEST_F(RingClock, GapBeforeAnOpIsOutsideOfAPairAndInsideOfALap) {

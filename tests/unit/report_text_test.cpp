@@ -295,12 +295,82 @@ TEST(ReportText, ClockLineSaysHowTimesReachTheHostClock) {
     EXPECT_THAT(text, HasSubstr("to the host clock, drift -50.13 ppm (residual -1.20 us), 1 clock step"));
 }
 
+TEST(ReportText, SkipIsTheReasonOnlyWhereStepsAreTimedAtAll) {
+    const auto text_of = [](const std::string& level) {
+        return unwrapped(to_text(report_of([&level](SpanSink& sink) {
+            ProcessInfo process;
+            process.level = level;
+            process.skip = 10;
+            EXPECT_TRUE(sink.process(process).ok());
+            StreamWriter stream{sink};
+            for (uint32_t i = 0; i < 3; ++i) stream.step(i, 1'000 * i, 1'000 * i + 900, 5, false);
+            RecordingStats stats;
+            stats.executed_dispatches = 15;
+            stats.final = true;
+            stream.stats(stats);
+        })));
+    };
+    EXPECT_THAT(text_of("kernel"), HasSubstr("--skip 10 leaves the first 10 out, and there were only 3 steps"));
+    EXPECT_THAT(text_of("basic"), Not(HasSubstr("--skip")));
+    EXPECT_THAT(text_of("basic"), HasSubstr("level basic takes no stamps"));
+}
+
+// A15: nvbench#184.
+TEST(ReportFloor, SpansThatReadNoMoreThanAnEmptyPairAreMarked) {
+    const auto feed = [](SpanSink& sink) {
+        StreamWriter stream{sink};
+        DeviceInfo device;
+        device.id = 1;
+        device.name = "gpu";
+        device.clock.floor_ns = 8'000;
+        device.clock.floor_pairs = 8;
+        EXPECT_TRUE(sink.device(device).ok());
+        const TrackId queue = stream.queue(1, "q");
+        const SiteId small = stream.site(make_site("small"));
+        stream.span(queue, small, 0, 7'000);
+        stream.span(queue, small, 10'000, 8'000);
+        stream.span(queue, small, 20'000, 8'001);
+        stream.span(queue, stream.site(make_site("large")), 30'000, 58'000);
+        stream.span(stream.thread("main"), stream.site(make_site("call", "", SpanKind::kHost)), 0, 5);
+    };
+    const std::unique_ptr<ReportBuilder> builder = make_report_builder();
+    feed(*builder);
+    const Report kept = builder->build();
+    ASSERT_EQ(kept.rows.size(), 2u);
+    EXPECT_EQ(kept.rows[0].below_floor, 0u);
+    EXPECT_EQ(kept.rows[1].below_floor, 2u);
+    EXPECT_EQ(kept.total_ns, 81'001);
+    const std::string text = unwrapped(to_text(kept));
+    EXPECT_THAT(text, HasSubstr("an empty pair of stamps reads 8.00 us"));
+    EXPECT_THAT(text, HasSubstr("<= floor"));
+    EXPECT_THAT(text, HasSubstr("2 spans read no more than an empty pair of stamps"));
+
+    const Report less = builder->build(GroupBy::kOp, FloorTime::kSubtracted);
+    EXPECT_EQ(less.rows[0].spans.total_ns, 50'000);
+    EXPECT_EQ(less.rows[1].spans.total_ns, 1) << "those below count as 0";
+    EXPECT_EQ(less.rows[1].spans.count, 3u);
+    EXPECT_EQ(less.busy_ns, kept.busy_ns) << "busy time stays as it was read";
+    EXPECT_THAT(unwrapped(to_text(less)), HasSubstr("2 spans were shorter than that and count as 0"));
+    EXPECT_EQ(builder->build(GroupBy::kName, FloorTime::kSubtracted).rows[1].spans.total_ns, 5)
+        << "host time has no floor";
+}
+
+TEST(ReportFloor, NothingIsSubtractedWhereNoFloorWasMeasured) {
+    const std::unique_ptr<ReportBuilder> builder = make_report_builder();
+    testing::feed_decode(*builder);
+    const Report kept = builder->build(GroupBy::kOp);
+    const Report less = builder->build(GroupBy::kOp, FloorTime::kSubtracted);
+    EXPECT_EQ(less.total_ns, kept.total_ns);
+    EXPECT_THAT(unwrapped(to_text(less)), HasSubstr("nothing was subtracted"));
+    EXPECT_THAT(to_text(kept), Not(HasSubstr("floor")));
+}
+
 TEST(ReportCsv, NamesWithCommasQuotesAndLineBreaksAreQuoted) {
     const std::string csv = to_csv(report_of([](SpanSink& sink) {
         StreamWriter stream{sink};
         stream.span(stream.queue(1, "q"), stream.site(make_site("a,\"b\"\nc")), 0, 50);
     }));
-    EXPECT_THAT(csv, HasSubstr("\n\"a,\"\"b\"\"\nc\",dispatch,1,50,50,50,50,50,50,50,1,,,0,0,,,,1,0,,\n"));
+    EXPECT_THAT(csv, HasSubstr("\n\"a,\"\"b\"\"\nc\",dispatch,1,50,50,50,50,50,50,50,1,,,0,0,,,0,,1,0,,\n"));
 }
 
 TEST(ReportMarkdown, NamesCannotBreakTheTable) {

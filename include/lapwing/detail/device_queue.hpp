@@ -144,6 +144,7 @@ private:
     }
     [[nodiscard]] bool settle_slowly(uint32_t index, SlotState state, const Stamp& begin, const Stamp& end,
                                      SpanRecord* record) noexcept;
+    bool settle_empty_lap(const Stamp& end) noexcept;
     [[nodiscard]] bool settle_lap(uint32_t index, const Stamp& end, SpanRecord* record) noexcept;
     void count_invalid(LossReason reason_lost) noexcept;
     void use_bracket(uint32_t index, const DeviceTimeline::Placed& placed) noexcept;

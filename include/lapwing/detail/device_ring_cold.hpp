@@ -177,6 +177,16 @@ void DeviceRing<B>::lap_attending(Entry& entry, LapChain chain, SiteId site, uin
 }
 
 template <Backend B>
+void DeviceRing<B>::measure_floor(uint32_t queue, uint32_t pairs) noexcept {
+    const LapChain chain = lap_begin(queue, Level::kLane);
+    Entry& entry = *queues_[queue];
+    if (chain.id == 0) return;
+    for (uint32_t i = 0; i < pairs && !entry.core.chain_broken.lost(); ++i)
+        entry.core.chain_broken = push_stamp(entry, detail::kEmptyLap, 0, 0);
+    if (++entry.core.chain == 0) ++entry.core.chain;    // nobody has a chain of this number
+}
+
+template <Backend B>
 std::size_t DeviceRing<B>::harvest(std::span<SpanRecord> out) noexcept {
     // Acquire and release hand the harvester's fields from one harvesting thread to the next.
     if (harvesting_.test_and_set(std::memory_order_acquire)) return 0;
@@ -381,6 +391,8 @@ DeviceQueueInfo DeviceRing<B>::info(uint32_t queue) const noexcept {
         out.clock.drift_ppm = core.timeline->alignment().drift_ppm();
         out.clock.residual_ns = core.timeline->alignment().residual_ns();
         out.clock.clock_steps = core.timeline->alignment().restarts();
+        out.clock.floor_ns = core.timeline->floor().median_ns();
+        out.clock.floor_pairs = core.timeline->floor().pairs();
         out.calibration_refused = core.timeline->alignment().calibration_refused();
     }
     return out;

@@ -7,6 +7,7 @@
 #include "lapwing/alignment.hpp"
 #include "lapwing/backend.hpp"
 #include "lapwing/detail/slot_ring.hpp"
+#include "lapwing/detail/stamp_floor.hpp"
 #include "lapwing/loss.hpp"
 #include "lapwing/record.hpp"
 #include "lapwing/stamp.hpp"
@@ -23,6 +24,7 @@ public:
     [[nodiscard]] const TickScale& scale() const noexcept { return scale_; }
     [[nodiscard]] const ClockAlignment& alignment() const noexcept { return alignment_; }
     [[nodiscard]] uint64_t ambiguous_wraps() const noexcept { return ambiguous_wraps_.get(); }
+    [[nodiscard]] const StampFloor& floor() const noexcept { return floor_; }
 
     /// Stamps that follow were ready at `now`.
     void start_batch(HostNs now) noexcept;
@@ -67,6 +69,9 @@ public:
     void bracket(const Placed& placed, HostNs before) noexcept;
     void anchor(const ClockAnchor& anchor, HostNs now) noexcept;
 
+    /// A valid pair whose stamps had nothing between them.
+    void empty_pair(const Placed& placed) noexcept { floor_.add(scale_.to_ns(placed.end - placed.begin)); }
+
 private:
     // The begin alone: a plausible pair does not end before it.
     [[nodiscard]] bool watermark_broken(uint64_t first, uint64_t watermark) const noexcept {
@@ -83,6 +88,7 @@ private:
     bool batch_hinted_ = false;    // whether a stamp of this batch was unwrapped by the host clock
     TickUnwrapper unwrapper_;
     ClockAlignment alignment_;
+    StampFloor floor_;
     HostNs created_;
     HostNs now_;
     HostNs last_batch_;

@@ -20,7 +20,12 @@ enum SlotState : uint64_t {
     kClosed = 2,      ///< both stamps queued, in the closed order
     kLap = 3,         ///< end stamp queued; begins at the previous lap or boundary of the order
     kBoundary = 4,    ///< one stamp, no span: where a lap chain starts
+    kEmptyLap = 5,    ///< a lap over nothing, no span: measures the floor
 };
+/// Whether a slot in this state holds a span that was begun and not harvested.
+[[nodiscard]] constexpr bool is_span(uint64_t state) noexcept {
+    return state == kOpen || state == kClosed || state == kLap;
+}
 inline constexpr uint64_t kSlotStateMask = 7;
 inline constexpr uint32_t kSlotGenerationShift = 3;
 inline constexpr uint32_t kNoSlot = 0xffff'ffff;

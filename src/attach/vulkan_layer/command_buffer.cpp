@@ -92,7 +92,14 @@ void CommandBuffer::append_op(SpanKind kind, const std::array<uint32_t, 3>& grid
 
     // From here on nothing fails: the stamps and the op stay in step.
     vulkan::QueryChunk& chunk = recording_->chunks.back();
-    if (!chained_) stamp(chunk.used++);
+    if (!chained_) {
+        const bool room = chunk.used + 3 <= ChunkStore::kQueriesPerChunk;
+        if (room && !recording_->empty_pair && device_.queues().wants_empty_pair(recording_->one_time)) {
+            recording_->empty_pair = {op.chunk, static_cast<uint16_t>(chunk.used)};
+            stamp(chunk.used++);
+        }
+        stamp(chunk.used++);
+    }
     recording_->ops.back().begin = static_cast<uint16_t>(chunk.used - 1);
 }
 

@@ -19,6 +19,7 @@
 #include "attach/vulkan_layer/submission.hpp"
 #include "backends/vulkan/device_clock.hpp"
 #include "backends/vulkan/query_chunks.hpp"
+#include "lapwing/detail/stamp_floor.hpp"
 
 namespace lapwing::vulkan_layer {
 
@@ -86,11 +87,22 @@ public:
     /// Shape:   gives up after a moment where another thread holds the lock.
     void abandon_at_exit() noexcept;
 
+    /// Whether a recording is to begin with two stamps in a row: a few one-time ones, or a single one that is submitted
+    /// again and again, and would carry the stamp each time. Hot: one load.
+    [[nodiscard]] bool wants_empty_pair(bool one_time) noexcept {
+        uint32_t left = empty_pairs_left_.load(std::memory_order_relaxed);
+        while (left != 0 && !empty_pairs_left_.compare_exchange_weak(left, one_time ? left - 1 : 0,
+                                                                     std::memory_order_relaxed)) {
+        }
+        return left != 0;
+    }
+
     /// Whether stamps may still be taken.
     [[nodiscard]] bool usable() const noexcept { return usable_.load(std::memory_order_relaxed); }
 
 private:
     static constexpr std::size_t kMaxSpareSubmissions = 64;
+    static constexpr uint32_t kEmptyPairs = 8;
 
     struct FenceUse {
         Queue* queue = nullptr;
@@ -165,6 +177,7 @@ private:
     void settle_from_memory();
     void time_submission(Queue& queue, const Submission& submission);
     void time_execution(Queue& queue, const Submission& submission, const Execution& execution);
+    void read_empty_pair(Queue& queue, const Submission& submission, const Execution& execution);
     [[nodiscard]] std::optional<LossReason> time_op(Queue& queue, const Submission& submission,
                                                     const Execution& execution, const RecordedOp& op, bool warmup);
     [[nodiscard]] TrackId track_of(Queue& queue);
@@ -181,9 +194,11 @@ private:
     Session& session_;
     std::atomic<bool> usable_{true};
     std::atomic<uint64_t> semaphore_generation_{0};
+    std::atomic<uint32_t> empty_pairs_left_{kEmptyPairs};
 
     std::mutex mutex_;
     DeviceInfo info_;
+    lapwing::detail::StampFloor floor_;
     std::map<VkQueue, Queue> queues_;    // a map never moves its queues
     std::unordered_map<VkFence, FenceUse> fences_;
     std::unordered_map<VkSemaphore, std::vector<TimelineUse>> timelines_;

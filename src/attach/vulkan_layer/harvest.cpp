@@ -183,6 +183,7 @@ void DeviceQueues::time_submission(Queue& queue, const Submission& submission) {
 }
 
 void DeviceQueues::time_execution(Queue& queue, const Submission& submission, const Execution& execution) {
+    if (execution.recording->empty_pair) read_empty_pair(queue, submission, execution);
     const std::vector<RecordedOp>& ops = execution.recording->ops;
     auto first_use = execution.first_uses.begin();
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -192,6 +193,16 @@ void DeviceQueues::time_execution(Queue& queue, const Submission& submission, co
         if (const std::optional<LossReason> lost = time_op(queue, submission, execution, op, warmup))
             session_.counters().lost.add(*lost);
     }
+}
+
+void DeviceQueues::read_empty_pair(Queue& queue, const Submission& submission, const Execution& execution) {
+    const RecordedStamp first = *execution.recording->empty_pair;
+    const StampPlace begin{&execution, first};
+    const StampPlace end{&execution, {first.chunk, static_cast<uint16_t>(first.query + 1)}};
+    if (!stamp_ready(begin) || !stamp_ready(end)) return;
+    const SpanTime time = queue.clock.judge(stamp_ticks(begin), stamp_ticks(end), submission.submitted_ns,
+                                            submission.completed_ns);
+    if (!time.lost) floor_.add(queue.clock.to_ns(time.duration_ticks));
 }
 
 // Adds an op to those that are timed, or says why it has no time.
@@ -257,6 +268,8 @@ void DeviceQueues::refresh_alignment(int64_t now_ns) {
 }
 
 void DeviceQueues::announce_clock() {
+    info_.clock.floor_ns = floor_.median_ns();
+    info_.clock.floor_pairs = floor_.pairs();
     info_.clock.uncertainty_ns.reset();
     for (const auto& [handle, queue] : queues_) {
         const std::optional<int64_t> uncertainty_ns = queue.clock.uncertainty_ns();

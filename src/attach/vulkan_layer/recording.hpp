@@ -57,6 +57,7 @@ struct Recording {
     const uint32_t queue_family;
     const bool one_time;    ///< VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT: its results are read in place
     std::vector<RecordedOp> ops;
+    std::optional<RecordedStamp> empty_pair;    ///< the first of two stamps with nothing between: measures the floor
     std::vector<vulkan::QueryChunk> chunks;
     std::vector<std::shared_ptr<Recording>> children;    ///< secondaries that it executes, in order
     std::vector<PipelineInfo*> untimed_pipelines;        ///< used without stamps, not known to have run before

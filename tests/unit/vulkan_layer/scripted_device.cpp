@@ -32,6 +32,8 @@ vulkan_layer::Device& ScriptedDevice::device() {
     vulkan_layer::CopyStore::Setup setup;
     FakeDriver::instance_table().GetPhysicalDeviceMemoryProperties(FakeDriver::physical_device(), &setup.memory);
     device_ = std::make_unique<vulkan_layer::Device>(FakeDriver::device(), table_, traits, setup, *session_);
+    while (!empty_pairs && device_->queues().wants_empty_pair(true)) {
+    }
     for (uint32_t family = 0; family < driver.families.size(); ++family) {
         device_->queues().add_queue(queue(family), family, 0);
         device_->add_command_pool(pool(family), family);

@@ -28,6 +28,7 @@ public:
     FakeDriver driver;
     RecordedStream stream;
     vulkan_layer::LayerConfig config;    ///< taken at the first use of `device()`
+    bool empty_pairs = false;            ///< likewise: whether recordings may begin with one, as they do in programs
 
     [[nodiscard]] vulkan_layer::Device& device();
     [[nodiscard]] vulkan_layer::Session& session() { return device().session(); }

@@ -30,6 +30,44 @@ TEST(LayerSpans, NeighboursShareTheirStamp) {
     EXPECT_TRUE(scripted.balanced());
 }
 
+// A15: nvbench#184.
+TEST(LayerSpans, FirstRecordingsBeginWithAnEmptyPairThatTellsTheFloor) {
+    ScriptedDevice scripted;
+    scripted.empty_pairs = true;
+    for (int i = 0; i < 10; ++i) {
+        const auto buffer = scripted.command_buffer();
+        scripted.record(*buffer, 1);
+        scripted.submit({buffer.get()}, fence(1));
+        scripted.see(fence(1));
+    }
+    EXPECT_EQ(scripted.driver.calls["CmdWriteTimestamp"], 10 * 2 + 8u);
+    EXPECT_EQ(scripted.stream.device_spans().size(), 10u) << "an empty pair is no span";
+    scripted.device().queues().finish(scripted.tick());
+    const ClockInfo clock = scripted.stream.devices.back().clock;
+    EXPECT_EQ(clock.floor_ns, 5208) << "100 ticks of 52.083 ns";
+    EXPECT_EQ(clock.floor_pairs, 8u);
+    EXPECT_TRUE(scripted.balanced());
+}
+
+TEST(LayerSpans, OneRecordingThatIsSubmittedAgainTellsTheFloorForAll) {
+    ScriptedDevice scripted;
+    scripted.empty_pairs = true;
+    const auto first = scripted.command_buffer();
+    const auto second = scripted.command_buffer();
+    scripted.record(*first, 1, 0);
+    scripted.record(*second, 1, 0);
+    for (int i = 0; i < 3; ++i) {
+        scripted.submit({first.get(), second.get()}, fence(1));
+        scripted.see(fence(1));
+    }
+    EXPECT_EQ(scripted.stream.device_spans().size(), 6u);
+    scripted.device().queues().finish(scripted.tick());
+    const ClockInfo clock = scripted.stream.devices.back().clock;
+    EXPECT_EQ(clock.floor_ns, 5208);
+    EXPECT_EQ(clock.floor_pairs, 3u) << "each of its submits measures, and the other recording carries no stamp more";
+    EXPECT_TRUE(scripted.balanced());
+}
+
 TEST(LayerSpans, LieWithinTheirSubmission) {
     ScriptedDevice scripted;
     const auto buffer = scripted.command_buffer();
