@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -53,6 +54,7 @@ struct Fingerprint {
     double max = 0;
     uint32_t seed = 0;
     std::array<double, kProjections> projections{};
+    uint64_t checksum = 0;    ///< float_checksum() (divergence.hpp) of the first 64 values as f32; 0 = not taken
 
     friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
@@ -81,6 +83,9 @@ struct FingerprintRecord {
     uint32_t order = 0;                 ///< topological: bricks of a position are compared in this order
     std::array<uint64_t, 4> shape{};    ///< elements a dimension, innermost first; zeros = only the count is known
     Fingerprint fingerprint{};
+    /// Host ns that this brick took by itself, the device idle before and after: what fusing and overlapping with its
+    /// neighbours save is not in it, so it is no share of a step. Absent = not measured.
+    std::optional<int64_t> isolated_ns{};
 
     friend bool operator==(const FingerprintRecord&, const FingerprintRecord&) = default;
 };

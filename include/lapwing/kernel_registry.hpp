@@ -10,16 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "lapwing/fnv1a.hpp"
+
 namespace lapwing {
 
-/// FNV-1a, 64 bits.
-/// Source:  Fowler, Noll, Vo; offset basis 0xcbf29ce484222325, prime 0x100000001b3. Empty input gives the basis.
-/// Cost:    one multiplication a byte.
-[[nodiscard]] constexpr uint64_t fnv1a_64(std::span<const std::byte> bytes) noexcept {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const std::byte byte : bytes) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3u;
-    return hash;
-}
 [[nodiscard]] uint64_t fnv1a_64(std::string_view text) noexcept;
 
 /// What kind of code a program is.

@@ -24,6 +24,7 @@
 #include "lapwing/execution_graph.hpp"      // IWYU pragma: export
 #include "lapwing/families.hpp"             // IWYU pragma: export
 #include "lapwing/fingerprint.hpp"          // IWYU pragma: export
+#include "lapwing/fnv1a.hpp"                // IWYU pragma: export
 #include "lapwing/global_trace.hpp"         // IWYU pragma: export
 #include "lapwing/graph_analysis.hpp"       // IWYU pragma: export
 #include "lapwing/graph_builder.hpp"        // IWYU pragma: export

@@ -11,7 +11,8 @@
 namespace lapwing {
 
 struct RecorderOptions {
-    /// Spans waiting for the writer, and as many steps; beyond it the newest are dropped and counted. > 0
+    /// Spans waiting for the writer, and as many steps and fingerprints; beyond it the newest are dropped and counted.
+    /// > 0
     std::size_t max_pending_spans = 1u << 20;
     /// The sink gets all that is pending, and the latest stats, and is flushed, this long after the first of it came.
     /// Half of what is promised (a second), so that a busy machine has the other half. > 0
@@ -39,6 +40,9 @@ public:
 
     /// Steps dropped because the writer was too far behind.
     [[nodiscard]] virtual uint64_t dropped_steps() const noexcept = 0;
+
+    /// Fingerprints dropped because the writer was too far behind. The producer counts them as such in its statistics.
+    [[nodiscard]] virtual uint64_t dropped_fingerprints() const noexcept = 0;
 
     /// Writes all that is pending, closes the sink and ends the thread. Idempotent. close() is the same without a
     /// deadline; the destructor allows 5 s.

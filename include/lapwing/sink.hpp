@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/fingerprint.hpp"
 #include "lapwing/loss.hpp"
 #include "lapwing/record.hpp"
 #include "lapwing/result.hpp"
@@ -99,6 +100,9 @@ struct RecordingStats {
     std::optional<int64_t> armed_step_ns;       ///< what a timed step takes longer; absent until it is known
     uint32_t stride = 1;                        ///< steps between timed ones, now
     uint64_t stride_changes = 0;
+
+    uint64_t fingerprints_dropped = 0;     ///< taken and not recorded, because a pool or a queue was full
+    uint64_t fingerprints_left_out = 0;    ///< recorded in older parts that are not in this stream
 };
 
 /// A consumer of the span stream: a file writer, a view, a tee of several.
@@ -117,6 +121,8 @@ public:
     virtual Status spans(std::span<const SpanRecord> spans) = 0;
     virtual Status step(const StepRecord& step) = 0;
     virtual Status stats(const RecordingStats& stats) = 0;
+    /// What a brick put out. A sink that has no use for it does nothing.
+    virtual Status fingerprint(const FingerprintRecord&) { return {}; }
     /// Passes on what the sink holds back; a sink that holds nothing back does nothing.
     virtual Status flush() { return {}; }
     virtual Status close() = 0;

@@ -24,6 +24,7 @@ public:
     Status spans(std::span<const SpanRecord> spans) override;
     Status step(const StepRecord& step) override;
     Status stats(const RecordingStats& stats) override;
+    Status fingerprint(const FingerprintRecord& record) override;
     Status flush() override;
     Status close() override;
 

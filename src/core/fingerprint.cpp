@@ -1,11 +1,14 @@
 #include "lapwing/fingerprint.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "core/float_formats.hpp"
+#include "lapwing/fnv1a.hpp"
 
 namespace lapwing {
 namespace {
@@ -30,6 +33,30 @@ void add(Fingerprint& out, uint32_t index, double value) noexcept {
     const uint32_t signs = projection_signs(out.seed, index);
     for (std::size_t k = 0; k < kProjections; ++k)
         out.projections[k] += value * (1.0 - 2.0 * static_cast<double>(signs >> k & 1));
+}
+
+// The first values as f32, and their hash.
+uint64_t checksum_of(const TensorView& tensor) {
+    static_assert(std::endian::native == std::endian::little, "the hash is over little-endian bytes");
+    std::array<uint32_t, 64> bits{};
+    const std::size_t count = std::min<uint64_t>(tensor.count, bits.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        switch (tensor.type) {
+            case DType::kF32:
+                bits[i] = load<uint32_t>(tensor.data, i);
+                break;
+            case DType::kF16:
+                bits[i] = detail::f32_bits_of_f16(load<uint16_t>(tensor.data, i));
+                break;
+            case DType::kBf16:
+                bits[i] = static_cast<uint32_t>(load<uint16_t>(tensor.data, i)) << 16;
+                break;
+            case DType::kI8:
+                bits[i] = std::bit_cast<uint32_t>(static_cast<float>(load<int8_t>(tensor.data, i)));
+                break;
+        }
+    }
+    return fnv1a_64(std::as_bytes(std::span(bits.data(), count)));
 }
 
 template <class Read>
@@ -109,6 +136,7 @@ Result<Fingerprint> fingerprint_of(const TensorView& tensor, uint32_t seed) {
             break;
     }
     if (out.min > out.max) out.min = out.max = 0;
+    out.checksum = checksum_of(tensor);
     return out;
 }
 

@@ -25,4 +25,18 @@ namespace lapwing::detail {
     return (bits & 0x8000) != 0 ? -value : value;
 }
 
+// The f32 of the same value, in integers only, so that a GPU that flushes small numbers computes the same bits. What a
+// NaN carries is kept.
+[[nodiscard]] constexpr uint32_t f32_bits_of_f16(uint16_t bits) noexcept {
+    const uint32_t sign = (bits & 0x8000u) << 16;
+    const uint32_t exponent = bits >> 10 & 31u;
+    uint32_t fraction = bits & 1023u;
+    if (exponent == 31) return sign | 0x7f800000u | fraction << 13;
+    if (exponent != 0) return sign | (exponent + 112) << 23 | fraction << 13;
+    if (fraction == 0) return sign;
+    uint32_t power = 113;    // of the leading bit, once it is moved to its place
+    for (; (fraction & 1024u) == 0; fraction <<= 1) --power;
+    return sign | power << 23 | (fraction & 1023u) << 13;
+}
+
 }    // namespace lapwing::detail

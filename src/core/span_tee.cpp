@@ -37,6 +37,9 @@ Status SpanTee::step(const StepRecord& step) {
 Status SpanTee::stats(const RecordingStats& stats) {
     return each([&](SpanSink& sink) { return sink.stats(stats); });
 }
+Status SpanTee::fingerprint(const FingerprintRecord& record) {
+    return each([&](SpanSink& sink) { return sink.fingerprint(record); });
+}
 Status SpanTee::flush() {
     return each([](SpanSink& sink) { return sink.flush(); });
 }

@@ -68,6 +68,7 @@ inline constexpr uint32_t kStepMark = 7;
 inline constexpr uint32_t kStep = 8;
 inline constexpr uint32_t kStats = 9;
 inline constexpr uint32_t kLooseSpan = 10;
+inline constexpr uint32_t kFingerprint = 11;
 }    // namespace own
 
 /// `Recording.version`: raised when an older reader would misread a newer file.

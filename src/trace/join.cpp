@@ -23,6 +23,8 @@ void add(RecordingStats& sum, const RecordingStats& one) {
     sum.executed_dispatches += one.executed_dispatches;
     sum.names_dropped += one.names_dropped;
     sum.left_out += one.left_out;
+    sum.fingerprints_dropped += one.fingerprints_dropped;
+    sum.fingerprints_left_out += one.fingerprints_left_out;
     if (sum.write_error == 0) sum.write_error = one.write_error;
 }
 
@@ -114,6 +116,11 @@ Status JoinSink::step(const StepRecord& step) {
     StepRecord out = step;
     out.index = step_of(step.index);
     return to_.step(out);
+}
+
+// Positions are the program's own numbers: they stay, and the process told before says whose they are.
+Status JoinSink::fingerprint(const FingerprintRecord& record) {
+    return to_.fingerprint(record);
 }
 
 Status JoinSink::stats(const RecordingStats& stats) {

@@ -33,6 +33,7 @@ public:
     Status spans(std::span<const SpanRecord> spans) override;
     Status step(const StepRecord& step) override;
     Status stats(const RecordingStats& stats) override;
+    Status fingerprint(const FingerprintRecord& record) override;
     Status close() override { return {}; }
 
     [[nodiscard]] uint64_t recordings() const noexcept { return recordings_; }

@@ -1,5 +1,6 @@
 #include "trace/metadata.hpp"
 
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <type_traits>
@@ -24,6 +25,10 @@ constexpr uint64_t last_of(SpanKind) {
 }
 constexpr uint64_t last_of(Validity) {
     return static_cast<uint64_t>(Validity::kEstimated);
+}
+
+constexpr uint64_t last_of(DType) {
+    return static_cast<uint64_t>(DType::kI8);
 }
 
 // One list of fields a message, used for both directions: `visit(number, member, default)`.
@@ -138,6 +143,8 @@ void fields(V& visit, RecordingStats& stats) {
     visit(20, stats.stride, 1u);
     visit(21, stats.stride_changes);
     visit(22, stats.start_ns);
+    visit(23, stats.fingerprints_dropped);
+    visit(24, stats.fingerprints_left_out);
 }
 template <class V>
 void fields(V& visit, SpanRecord& loose) {
@@ -147,6 +154,32 @@ void fields(V& visit, SpanRecord& loose) {
     visit(4, loose.duration_ns);
     visit(5, loose.step, kNoStep);
 }
+template <class V>
+void fields(V& visit, FingerprintRecord& record) {
+    visit(1, record.name);
+    visit(2, record.layer, -1);
+    visit(3, record.position);
+    visit(4, record.order);
+    visit(5, record.shape[0]);
+    visit(6, record.shape[1]);
+    visit(7, record.shape[2]);
+    visit(8, record.shape[3]);
+    visit(9, record.fingerprint.type);
+    visit(10, record.fingerprint.count);
+    visit(11, record.fingerprint.nans);
+    visit(12, record.fingerprint.infs);
+    visit(13, record.fingerprint.sum);
+    visit(14, record.fingerprint.sum_squares);
+    visit(15, record.fingerprint.sum_abs);
+    visit(16, record.fingerprint.min);
+    visit(17, record.fingerprint.max);
+    visit(18, record.fingerprint.seed);
+    visit(19, record.fingerprint.projections);
+    visit(20, record.fingerprint.checksum);
+    visit(21, record.isolated_ns);
+}
+
+using Projections = std::array<double, kProjections>;
 
 template <class T>
 std::string encode_fields(T message);
@@ -172,6 +205,13 @@ public:
     }
     void operator()(uint32_t field, const std::optional<double>& value) {
         if (value) out_.fixed_double(field, *value);
+    }
+    // Packed: the doubles one after another.
+    void operator()(uint32_t field, const Projections& values) {
+        if (values == Projections{}) return;
+        std::string bytes;
+        for (const double value : values) append_double(bytes, value);
+        out_.bytes(field, bytes);
     }
     void operator()(uint32_t field, const ClockInfo& clock) { out_.bytes(field, encode_fields(clock)); }
     void operator()(uint32_t field, const LossCounts& lost) {
@@ -230,6 +270,12 @@ public:
     void operator()(uint32_t field, std::optional<double>& value) {
         if (is(field, Wire::kFixed64)) value = reader_.fixed_double();
         fits_ = fits_ && (!value || std::isfinite(*value));
+    }
+    void operator()(uint32_t field, Projections& values) {
+        if (!is(field, Wire::kBytes)) return;
+        const std::string_view bytes = reader_.bytes();
+        fits_ = fits_ && bytes.size() == values.size() * sizeof(double);
+        for (std::size_t i = 0; fits_ && i < values.size(); ++i) values[i] = double_at(bytes, i * sizeof(double));
     }
     void operator()(uint32_t field, ClockInfo& clock) {
         if (is(field, Wire::kBytes)) fits_ = decode_fields(reader_.bytes(), clock) && fits_;
@@ -296,6 +342,9 @@ std::string encode(const RecordingStats& stats) {
 std::string encode(const SpanRecord& loose) {
     return encode_fields(loose);
 }
+std::string encode(const FingerprintRecord& record) {
+    return encode_fields(record);
+}
 
 bool decode(std::string_view body, RecordingInfo& recording) {
     return decode_fields(body, recording);
@@ -323,6 +372,11 @@ bool decode(std::string_view body, RecordingStats& stats) {
 }
 bool decode(std::string_view body, SpanRecord& loose) {
     return decode_fields(body, loose);
+}
+bool decode(std::string_view body, FingerprintRecord& record) {
+    if (!decode_fields(body, record)) return false;
+    const Fingerprint& print = record.fingerprint;
+    return print.nans <= print.count && print.infs <= print.count - print.nans;
 }
 
 }    // namespace lapwing::trace

@@ -41,6 +41,7 @@ struct SiteInfo {
 [[nodiscard]] std::string encode(const StepRecord& step);
 [[nodiscard]] std::string encode(const RecordingStats& stats);
 [[nodiscard]] std::string encode(const SpanRecord& loose);
+[[nodiscard]] std::string encode(const FingerprintRecord& record);
 
 /// Reads a body into a default-constructed struct; unknown fields are passed over.
 /// Errors:  false where the bytes are malformed or a value does not fit its field.
@@ -53,5 +54,6 @@ struct SiteInfo {
 [[nodiscard]] bool decode(std::string_view body, StepRecord& step);
 [[nodiscard]] bool decode(std::string_view body, RecordingStats& stats);
 [[nodiscard]] bool decode(std::string_view body, SpanRecord& loose);
+[[nodiscard]] bool decode(std::string_view body, FingerprintRecord& record);
 
 }    // namespace lapwing::trace

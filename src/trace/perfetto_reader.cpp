@@ -241,6 +241,11 @@ Status RecordingReader::read_own_field(Sequence& sequence, MessageReader& own) {
             if (stats.write_error != 0 && stats.final) failed_ = stats;
             return told(sink_.stats(stats));
         }
+        case bytes_tag(own::kFingerprint): {
+            FingerprintRecord record;
+            if (!decode(body, record)) return damaged("expected a fingerprint");
+            return told(sink_.fingerprint(record));
+        }
         case bytes_tag(own::kLooseSpan): {
             SpanRecord span;
             if (!decode(body, span)) return damaged("expected a span");

@@ -145,6 +145,11 @@ Status PerfettoWriter::step(const StepRecord& step) {
     return out_.state();
 }
 
+Status PerfettoWriter::fingerprint(const FingerprintRecord& record) {
+    out_.describe(own_packet(kMetaSequence, own::kFingerprint, encode(record)));
+    return out_.state();
+}
+
 Status PerfettoWriter::stats(const RecordingStats& stats) {
     out_.set_last_word(stats);
     // After the spans that they count, so that a file never claims spans that it does not hold.

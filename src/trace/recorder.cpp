@@ -36,7 +36,7 @@ struct State {
     std::condition_variable done;           // close waits for the writer
     trace::SpanQueue pending;               // guarded by mutex, like all below
     std::size_t in_flight = 0;              // spans that the writer took and has not written yet
-    std::size_t waiting_steps = 0;          // pending or in flight
+    trace::SpanQueue::Counts waiting;       // steps and fingerprints, pending or in flight
     std::optional<RecordingStats> stats;    // not handed to the sink yet
     bool closing = false;
     bool finished = false;
@@ -46,6 +46,7 @@ struct State {
     std::atomic<uint64_t> dropped{0};
     std::atomic<uint64_t> unwritten{0};
     std::atomic<uint64_t> dropped_steps{0};
+    std::atomic<uint64_t> dropped_fingerprints{0};
     std::unique_ptr<SpanSink> sink;    // the writer thread's alone
     const RecorderOptions options;
 };
@@ -88,7 +89,7 @@ private:
 
     void feed() {
         const std::size_t taken = batch_.spans();
-        const std::size_t steps = batch_.steps();
+        const trace::SpanQueue::Counts counted = batch_.counts();
         std::size_t fed = 0;
         Status status;
         if (ok_) status = batch_.feed(*state_->sink, fed, [&] { return state_->abandoned.load(); });
@@ -97,7 +98,8 @@ private:
         state_->unwritten += taken - fed;
         const std::lock_guard lock(state_->mutex);
         state_->in_flight = 0;
-        state_->waiting_steps -= steps;
+        state_->waiting.steps -= counted.steps;
+        state_->waiting.fingerprints -= counted.fingerprints;
         keep(std::move(status));
     }
 
@@ -176,7 +178,10 @@ public:
     Status device(const DeviceInfo& device) override { return add(device); }
     Status track(const TrackInfo& track) override { return add(track); }
     Status site(SiteId id, const Site& site) override { return add(trace::SpanQueue::NamedSite{id, site}); }
-    Status step(const StepRecord& step) override { return add(step, true); }
+    Status step(const StepRecord& step) override { return add(step, &Counts::steps, &State::dropped_steps); }
+    Status fingerprint(const FingerprintRecord& record) override {
+        return add(record, &Counts::fingerprints, &State::dropped_fingerprints);
+    }
 
     Status spans(std::span<const SpanRecord> spans) override {
         if (forked()) return child_error();
@@ -241,8 +246,13 @@ public:
     [[nodiscard]] uint64_t dropped_steps() const noexcept override {
         return state_->dropped_steps.load(std::memory_order_relaxed);
     }
+    [[nodiscard]] uint64_t dropped_fingerprints() const noexcept override {
+        return state_->dropped_fingerprints.load(std::memory_order_relaxed);
+    }
 
 private:
+    using Counts = trace::SpanQueue::Counts;
+
     [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
 
     [[nodiscard]] static Status child_error() {
@@ -256,17 +266,21 @@ private:
         return {};
     }
 
-    // Steps go on as long as the program does and are bounded; the rest is bounded by the tables it comes from.
-    Status add(trace::SpanQueue::Event event, bool is_step = false) {
+    // The tables that most of it comes from bound it. Steps and fingerprints go on as long as the program does: beyond
+    // the limit of those of their kind they are dropped and counted.
+    Status add(trace::SpanQueue::Event event, std::size_t Counts::*of_kind = nullptr,
+               std::atomic<uint64_t> State::*dropped_of_kind = nullptr) {
         if (forked()) return child_error();
         State& state = *state_;
         const std::lock_guard lock(state.mutex);
         if (Status status = refusal(); !status.ok()) return status;
-        if (is_step && state.waiting_steps >= state.options.max_pending_spans) {
-            ++state.dropped_steps;
-            return {};
+        if (of_kind != nullptr) {
+            if (state.waiting.*of_kind >= state.options.max_pending_spans) {
+                ++(state.*dropped_of_kind);
+                return {};
+            }
+            ++(state.waiting.*of_kind);
         }
-        if (is_step) ++state.waiting_steps;
         const bool idle = state.pending.empty();
         state.pending.add(std::move(event));
         if (idle) state.work.notify_one();

@@ -37,6 +37,7 @@ public:
 
     void next_part() {
         told_before_ = told_;
+        fingerprints_before_ = fingerprints_;
         first_ = false;
     }
 
@@ -55,10 +56,15 @@ public:
     Status stats(const RecordingStats& stats) override {
         RecordingStats out = stats;
         out.left_out -= std::min(out.left_out, told_before_);
+        out.fingerprints_left_out -= std::min(out.fingerprints_left_out, fingerprints_before_);
         // A part's own begin is not that of what is read here.
         if (first_) begin_ns_ = stats.window_begin_ns;
         if (begin_ns_) out.window_begin_ns = std::min(out.window_begin_ns, *begin_ns_);
         return to_.stats(out);
+    }
+    Status fingerprint(const FingerprintRecord& record) override {
+        ++fingerprints_;
+        return to_.fingerprint(record);
     }
     Status flush() override { return to_.flush(); }
     Status close() override { return to_.close(); }
@@ -68,6 +74,8 @@ private:
     bool first_ = true;
     uint64_t told_ = 0;    // device spans
     uint64_t told_before_ = 0;
+    uint64_t fingerprints_ = 0;
+    uint64_t fingerprints_before_ = 0;
     std::optional<int64_t> begin_ns_;    // of the first part
     DeviceTracks device_tracks_;
 };

@@ -19,10 +19,11 @@ namespace lapwing::trace {
 namespace {
 
 constexpr std::size_t kChunkSpans = 1024;
-constexpr std::size_t kMostSpanBytes = 64;         // its two packets and a step's mark between them, wide numbers all
-constexpr std::size_t kEndBytes = 1024;            // statistics, descriptions of a lane or two
-constexpr std::size_t kSiteOverheadBytes = 256;    // beside the names themselves
-constexpr int64_t kRingParts = 8;                  // more make the end sharper and repeat the descriptions more often
+constexpr std::size_t kMostSpanBytes = 64;    // its two packets and a step's mark between them, wide numbers all
+constexpr std::size_t kEndBytes = 1024;       // statistics, descriptions of a lane or two
+constexpr std::size_t kMostFingerprintBytes = 512 + kEndBytes;    // beside its name
+constexpr std::size_t kSiteOverheadBytes = 256;                   // beside the names themselves
+constexpr int64_t kRingParts = 8;    // more make the end sharper and repeat the descriptions more often
 
 }    // namespace
 
@@ -114,6 +115,15 @@ Status RotatingWriter::step(const StepRecord& step) {
     return first_error(status_.ok() ? writer_->step(step) : Status());
 }
 
+Status RotatingWriter::fingerprint(const FingerprintRecord& record) {
+    const int64_t now_ns = host_now().value;
+    if (status_.ok() && due(kMostFingerprintBytes + record.name.size(), now_ns)) rotate(now_ns);
+    if (!status_.ok()) return status_;
+    if (Status status = writer_->fingerprint(record); !status.ok()) return status;
+    ++fingerprints_;
+    return {};
+}
+
 Status RotatingWriter::stats(const RecordingStats& stats) {
     stats_ = stats;
     RecordingStats out = of_part(stats);
@@ -169,6 +179,7 @@ void RotatingWriter::rotate(int64_t now_ns) {
     if (parts_.size() == 1) hold_lock(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     writer_ = std::move(next).value();
     older_spans_ = device_spans_;
+    older_fingerprints_ = fingerprints_;
     described_.clear();
     parts_.push_back({path, now_ns});
     drop_old(now_ns);
@@ -229,6 +240,7 @@ std::size_t RotatingWriter::bytes_of(std::span<const SpanRecord> spans) const {
 RecordingStats RotatingWriter::of_part(const RecordingStats& stats) const {
     RecordingStats out = stats;
     out.left_out = older_spans_;
+    out.fingerprints_left_out = older_fingerprints_;
     if (parts_.size() > 1 || older_spans_ != 0)
         out.window_begin_ns = std::max(out.window_begin_ns, parts_.back().begin_ns);
     return out;

@@ -43,6 +43,7 @@ public:
     Status spans(std::span<const SpanRecord> spans) override;
     Status step(const StepRecord& step) override;
     Status stats(const RecordingStats& stats) override;
+    Status fingerprint(const FingerprintRecord& record) override;
     Status flush() override;
     Status close() override;
 
@@ -83,6 +84,8 @@ private:
     std::optional<RecordingStats> stats_;
     uint64_t device_spans_ = 0;    // handed over in all
     uint64_t older_spans_ = 0;     // of these, in parts before this one
+    uint64_t fingerprints_ = 0;    // handed over in all
+    uint64_t older_fingerprints_ = 0;
 };
 
 }    // namespace lapwing::trace

@@ -17,13 +17,14 @@ void SpanQueue::add(std::span<const SpanRecord> spans) {
 }
 
 void SpanQueue::add(Event event) {
-    if (std::holds_alternative<StepRecord>(event)) ++steps_;
+    if (std::holds_alternative<StepRecord>(event)) ++counts_.steps;
+    if (std::holds_alternative<FingerprintRecord>(event)) ++counts_.fingerprints;
     events_.push_back({spans_, std::move(event)});
 }
 
 void SpanQueue::clear() {
     spans_ = 0;
-    steps_ = 0;
+    counts_ = {};
     events_.clear();
     if (blocks_.size() > kKeptBlocks) blocks_.resize(kKeptBlocks);
 }
@@ -36,6 +37,7 @@ Status SpanQueue::deliver(SpanSink& sink, const Event& event) {
         Status operator()(const TrackInfo& track) const { return sink.track(track); }
         Status operator()(const NamedSite& named) const { return sink.site(named.id, named.site); }
         Status operator()(const StepRecord& step) const { return sink.step(step); }
+        Status operator()(const FingerprintRecord& record) const { return sink.fingerprint(record); }
     };
     return std::visit(Visitor{sink}, event);
 }

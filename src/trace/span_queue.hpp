@@ -22,13 +22,18 @@ public:
         SiteId id = 0;
         Site site;
     };
-    using Event = std::variant<ProcessInfo, DeviceInfo, TrackInfo, NamedSite, StepRecord>;
+    using Event = std::variant<ProcessInfo, DeviceInfo, TrackInfo, NamedSite, StepRecord, FingerprintRecord>;
+    /// Of what comes without end beside the spans.
+    struct Counts {
+        std::size_t steps = 0;
+        std::size_t fingerprints = 0;
+    };
 
     void add(std::span<const SpanRecord> spans);
     void add(Event event);
 
     [[nodiscard]] std::size_t spans() const noexcept { return spans_; }
-    [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
+    [[nodiscard]] Counts counts() const noexcept { return counts_; }
     [[nodiscard]] bool empty() const noexcept { return spans_ == 0 && events_.empty(); }
 
     /// Feeds a sink and forgets what it fed. Stops at the sink's first error, or when `stop()` says so (asked between
@@ -53,7 +58,7 @@ private:
 
     std::vector<std::unique_ptr<Block>> blocks_;    // those in use first
     std::size_t spans_ = 0;
-    std::size_t steps_ = 0;
+    Counts counts_;
     std::vector<Placed> events_;
 };
 

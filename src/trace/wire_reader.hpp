@@ -10,6 +10,14 @@
 
 namespace lapwing::trace {
 
+/// The double whose eight bytes begin at `at`, lowest first.
+/// Shape:   at + 8 <= bytes.size().
+[[nodiscard]] inline double double_at(std::string_view bytes, std::size_t at) noexcept {
+    uint64_t bits = 0;
+    for (std::size_t i = 8; i > 0; --i) bits = bits << 8 | static_cast<uint8_t>(bytes[at + i - 1]);
+    return std::bit_cast<double>(bits);
+}
+
 /// Reads fields one after another. The first malformed byte makes every later call fail; `ok()` tells, once, at the
 /// end.
 /// Shape:   views returned by bytes() point into the message.

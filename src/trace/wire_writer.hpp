@@ -16,6 +16,12 @@ inline void append_varint(std::string& out, uint64_t value) {
     out += static_cast<char>(value);
 }
 
+/// Appends the eight bytes of a double, lowest first.
+inline void append_double(std::string& out, double value) {
+    const auto bits = std::bit_cast<uint64_t>(value);
+    for (unsigned shift = 0; shift < 64; shift += 8) out += static_cast<char>(bits >> shift);
+}
+
 /// One message under construction. Fields appear in the order of the calls.
 /// Cost:    cold: may allocate. protozero's writer is not used because its headers need exceptions.
 class MessageWriter {
@@ -27,8 +33,7 @@ public:
     }
     MessageWriter& fixed_double(uint32_t field, double value) {
         append_varint(bytes_, tag(field, Wire::kFixed64));
-        const auto bits = std::bit_cast<uint64_t>(value);
-        for (unsigned shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(bits >> shift);
+        append_double(bytes_, value);
         return *this;
     }
     MessageWriter& bytes(uint32_t field, std::string_view value) {

@@ -44,6 +44,10 @@ public:
         ++stats_calls;
         return answer;
     }
+    Status fingerprint(const FingerprintRecord& record) override {
+        fingerprints.push_back(record);
+        return answer;
+    }
     Status flush() override {
         flushed = all.size();
         return answer;
@@ -60,6 +64,7 @@ public:
     std::map<SiteId, Site> sites;
     std::vector<SpanRecord> all;
     std::vector<StepRecord> steps;
+    std::vector<FingerprintRecord> fingerprints;
     std::optional<RecordingStats> latest_stats;
     int stats_calls = 0;
     std::size_t flushed = 0;    // spans before the last flush

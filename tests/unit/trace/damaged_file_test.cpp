@@ -170,6 +170,12 @@ TEST(DamagedFile, ValueThatDoesNotFitItsFieldIsRefusedNotTruncated) {
         {trace::own::kTrack, {"\x10\x01", 2}},                    // no id
         {trace::own::kStats, {"\x22\x04\x08\x0d\x10\x01", 6}},    // loss reason 13
         {trace::own::kSite, {"\x08\x01\x12\x05op", 6}},           // a label that runs off its message
+        {trace::own::kFingerprint, {"\x48\x04", 2}},              // element type 4
+        {trace::own::kFingerprint,
+         {"\x9a\x01\x04"
+          "1234",
+          7}},                                                  // half a projection
+        {trace::own::kFingerprint, {"\x50\x02\x58\x03", 4}},    // 3 NaN of 2 elements
     };
     for (const auto& [field, body] : bodies) {
         const Error error = error_for_content(sample_file() + trace::own_packet(trace::kMetaSequence, field, body));

@@ -104,6 +104,18 @@ TEST(Join, StatisticsAreSummedAndFinalOnlyWhereAllAre) {
     EXPECT_FALSE(killed.latest_stats->final);
 }
 
+TEST(Join, FingerprintsStayAsTheyAreBehindTheirProcess) {
+    std::vector<Recording> recordings{sample_recording(), sample_recording()};
+    recordings[1].fingerprints[0].fingerprint.sum = 99;
+    const TemporaryFile file;
+    CaptureSink sink;
+    join(recordings, file.path(), sink);
+    std::vector<FingerprintRecord> want = recordings[0].fingerprints;
+    want.insert(want.end(), recordings[1].fingerprints.begin(), recordings[1].fingerprints.end());
+    EXPECT_EQ(sink.fingerprints, want);
+    EXPECT_EQ(sink.latest_stats->fingerprints_dropped, 10u);
+}
+
 TEST(Join, SpansBeforeTheCutAreLeftOutAndCounted) {
     const Recording recording = sample_recording();
     const int64_t from_ns = recording.steps[2].begin_ns;

@@ -11,7 +11,7 @@ namespace {
 
 class Maker {
 public:
-    explicit Maker(const RandomShape& shape) : shape_(shape), random_(shape.seed) {}
+    explicit Maker(const RandomShape& shape) : shape_(shape), random_(shape.seed), prints_(shape.seed) {}
 
     Recording make() {
         recording_ = sample_recording();
@@ -19,6 +19,7 @@ public:
         recording_.sites.clear();
         recording_.spans.clear();
         recording_.steps.clear();
+        recording_.fingerprints.clear();
         for (uint32_t i = 0; i < shape_.sites; ++i) recording_.sites.emplace_back(site_id(i), site(i));
         const auto tracks = static_cast<TrackId>(shape_.device_tracks + shape_.host_tracks);
         for (TrackId id = 1; id <= tracks; ++id) {
@@ -34,6 +35,7 @@ public:
             else
                 device_span(track);
             if (below(50) == 0) next_step();
+            if (prints_() % 100 == 0) fingerprint();
         }
         return std::move(recording_);
     }
@@ -120,6 +122,24 @@ private:
         add(track, begin, now - begin);
     }
 
+    void fingerprint() {
+        FingerprintRecord record;
+        record.name = "\xff norm " + std::to_string(prints_() % 5);
+        record.layer = static_cast<int32_t>(prints_() % 40) - 1;
+        record.position = static_cast<uint32_t>(prints_());
+        record.order = static_cast<uint32_t>(prints_() % 300);
+        record.shape = {prints_(), 1, 0, 0};
+        Fingerprint& print = record.fingerprint;
+        print.type = static_cast<DType>(prints_() % 4);
+        print.count = prints_();
+        print.sum = std::uniform_real_distribution<double>(-1e9, 1e9)(prints_);
+        print.seed = static_cast<uint32_t>(prints_());
+        for (double& value : print.projections) value = std::normal_distribution<double>()(prints_);
+        print.checksum = prints_();
+        if (prints_() % 2 == 0) record.isolated_ns = static_cast<int64_t>(prints_() % 1'000'000'000);
+        recording_.fingerprints.push_back(record);
+    }
+
     void next_step() {
         recording_.steps.push_back({steps_, now_[0], now_[0] + below(1000), static_cast<uint64_t>(below(100)), true});
         step_ = below(4) == 0 ? kNoStep : ++steps_;
@@ -127,6 +147,7 @@ private:
 
     RandomShape shape_;
     std::mt19937_64 random_;
+    std::mt19937_64 prints_;    // of fingerprints: spans do not depend on them
     Recording recording_;
     std::vector<int64_t> now_;    // by track
     uint32_t step_ = kNoStep;

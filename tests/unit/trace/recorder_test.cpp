@@ -76,6 +76,9 @@ public:
     Status stats(const RecordingStats& x) override {
         return call([&](auto& s) { return s.stats(x); });
     }
+    Status fingerprint(const FingerprintRecord& x) override {
+        return call([&](auto& s) { return s.fingerprint(x); });
+    }
     Status flush() override {
         return call([&](auto& s) { return s.flush(); });
     }
@@ -113,6 +116,7 @@ TEST_F(RecorderTest, EverythingArrivesInTheOrderInWhichItWasHandedOver) {
     EXPECT_EQ(keys(shared->sink.all), keys(recording.spans));
     EXPECT_EQ(shared->sink.used_before_announced, 0);
     EXPECT_EQ(shared->sink.steps.size(), recording.steps.size());
+    EXPECT_EQ(shared->sink.fingerprints, recording.fingerprints);
     ASSERT_TRUE(shared->sink.latest_stats);
     EXPECT_EQ(shared->sink.latest_stats->begun, recording.stats.begun);
     EXPECT_EQ(shared->sink.closes, 1);
@@ -181,6 +185,21 @@ TEST_F(RecorderTest, StepsCannotGrowTheQueueWithoutEnd) {
     for (int i = 0; i < 10'000 && !room; ++i) room = again();
     EXPECT_TRUE(room);
     ASSERT_TRUE(recorder->close().ok());
+}
+
+TEST_F(RecorderTest, FingerprintsBeyondTheLimitAreDroppedAndCounted) {
+    shared->hold();
+    auto recorder = make({.max_pending_spans = 100, .flush_interval_ns = 1'000'000});
+    ASSERT_TRUE(recorder->process({}).ok());
+    shared->wait_until_inside();
+    for (uint32_t i = 0; i < 500; ++i) EXPECT_TRUE(recorder->fingerprint({.name = "x", .order = i}).ok());
+    EXPECT_EQ(recorder->dropped_fingerprints(), 400u);
+    EXPECT_TRUE(recorder->step({0, 0, 0, 1, true}).ok());
+    EXPECT_EQ(recorder->dropped_steps(), 0u) << "a limit for each kind";
+    shared->release();
+    ASSERT_TRUE(shared->wait_for([&] { return shared->sink.fingerprints.size() == 100; }));
+    ASSERT_TRUE(recorder->close().ok());
+    EXPECT_EQ(shared->sink.fingerprints.back().order, 99u) << "the newest are dropped";
 }
 
 TEST_F(RecorderTest, SinkGetsSpansAndStatsWithoutClose) {

@@ -134,6 +134,34 @@ TEST_F(Rotation, EachPartOpensAloneAndAddsUp) {
     EXPECT_EQ(before, handed);
 }
 
+TEST_F(Rotation, FingerprintsFillPartsTooAndThoseOfDroppedOnesAreCounted) {
+    for (const uint32_t kept : {0u, 2u}) {
+        SCOPED_TRACE(kept);
+        auto writer = open({.max_part_bytes = kPartBytes, .keep_parts = kept});
+        ASSERT_TRUE(describe(*writer).ok());
+        constexpr uint32_t kRecords = 20'000;
+        for (uint32_t i = 0; i < kRecords; ++i) {
+            FingerprintRecord record{.name = "brick", .order = i};
+            record.fingerprint.projections.fill(0.5 + i);
+            ASSERT_TRUE(writer->fingerprint(record).ok());
+        }
+        ASSERT_TRUE(writer->stats({}).ok());
+        ASSERT_TRUE(writer->close().ok());
+        EXPECT_GE(files().size(), 2u);
+        for (const std::string& name : files()) EXPECT_LE(fs::file_size(folder + "/" + name), kPartBytes) << name;
+        CaptureSink all;
+        ASSERT_TRUE(read_recording(path, all).ok());
+        ASSERT_FALSE(all.fingerprints.empty());
+        EXPECT_EQ(all.fingerprints.back().order, kRecords - 1);
+        ASSERT_TRUE(all.latest_stats);
+        EXPECT_EQ(all.latest_stats->fingerprints_left_out, all.fingerprints.front().order);
+        EXPECT_EQ(all.fingerprints.size() + all.latest_stats->fingerprints_left_out, kRecords);
+        EXPECT_EQ(all.fingerprints.size() == kRecords, kept == 0);
+        fs::remove_all(folder);
+        fs::create_directory(folder);
+    }
+}
+
 TEST_F(Rotation, KeptPartsAreTheNewestAndTheirNumberIsBounded) {
     auto writer = open({.max_part_bytes = kPartBytes, .keep_parts = 3});
     ASSERT_TRUE(describe(*writer).ok());

@@ -40,6 +40,7 @@ TEST_P(RoundTripProperty, NoSpanIsLostOrChanged) {
         ASSERT_EQ(read.sites.size(), written.sites.size());
         for (const auto& [id, site] : written.sites) EXPECT_EQ(read.sites[id], site);
         EXPECT_EQ(read.steps.size(), written.steps.size());
+        EXPECT_EQ(read.fingerprints, written.fingerprints);
     }
 }
 

@@ -49,6 +49,7 @@ TEST(RoundTrip, EveryFieldOfEveryMessageComesBack) {
         EXPECT_EQ(read.steps[i].dispatches, written.steps[i].dispatches);
         EXPECT_EQ(read.steps[i].armed, written.steps[i].armed);
     }
+    EXPECT_EQ(read.fingerprints, written.fingerprints);
     ASSERT_TRUE(read.latest_stats);
     const RecordingStats& got = *read.latest_stats;
     const RecordingStats& put = written.stats;
@@ -67,6 +68,7 @@ TEST(RoundTrip, EveryFieldOfEveryMessageComesBack) {
     EXPECT_EQ(got.final, put.final);
     EXPECT_EQ(got.executed_dispatches, put.executed_dispatches);
     EXPECT_EQ(got.names_dropped, put.names_dropped);
+    EXPECT_EQ(got.fingerprints_dropped, put.fingerprints_dropped);
 
     EXPECT_EQ(summary.spans, written.spans.size());
     EXPECT_EQ(summary.bytes, file.content().size());

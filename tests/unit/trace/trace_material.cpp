@@ -92,6 +92,11 @@ Recording sample_recording() {
         r.spans.push_back(span_of(2, begin + 40'000, 123, 3, step));
         r.steps.push_back({step, begin, begin + 900'000, 8, step % 2 == 0});
     }
+    FingerprintRecord whole{.name = "attn_norm", .layer = 7, .position = 3, .order = 9, .shape = {64, 3, 2, 1}};
+    whole.fingerprint = {DType::kBf16, 384, 2, 1, -1.5, 1e30, 2.5, -1e300, 5e-324, 77, {}, 0xfedcba9876543210};
+    for (std::size_t k = 0; k < kProjections; ++k) whole.fingerprint.projections[k] = 0.1 * static_cast<double>(k) - 1;
+    whole.isolated_ns = 12'345;
+    r.fingerprints = {whole, {.name = "bare"}};
     r.stats.begun = 40;
     r.stats.recorded = 32;
     r.stats.estimated = 4;
@@ -107,6 +112,7 @@ Recording sample_recording() {
     r.stats.window_end_ns = t0 + 4'000'000;
     r.stats.final = true;
     r.stats.executed_dispatches = 32;
+    r.stats.fingerprints_dropped = 5;
     r.stats.names_dropped = 5;
     return r;
 }
@@ -127,6 +133,8 @@ Status feed(const Recording& recording, SpanSink& sink, std::size_t batch) {
     }
     for (const auto& step : recording.steps)
         if (status.ok()) status = sink.step(step);
+    for (const auto& record : recording.fingerprints)
+        if (status.ok()) status = sink.fingerprint(record);
     if (status.ok()) status = sink.stats(recording.stats);
     return status.ok() ? sink.close() : status;
 }

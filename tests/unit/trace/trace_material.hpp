@@ -46,6 +46,7 @@ struct Recording {
     std::vector<std::pair<SiteId, Site>> sites;
     std::vector<SpanRecord> spans;
     std::vector<StepRecord> steps;
+    std::vector<FingerprintRecord> fingerprints;
     RecordingStats stats;
 };
 [[nodiscard]] Recording sample_recording();

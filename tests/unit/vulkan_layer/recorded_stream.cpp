@@ -52,6 +52,7 @@ public:
     [[nodiscard]] uint64_t dropped() const noexcept override { return stream_.dropped; }
     [[nodiscard]] uint64_t unwritten() const noexcept override { return 0; }
     [[nodiscard]] uint64_t dropped_steps() const noexcept override { return 0; }
+    [[nodiscard]] uint64_t dropped_fingerprints() const noexcept override { return 0; }
     Status close_within(int64_t) override {
         stream_.closed = true;
         return {};
