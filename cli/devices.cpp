@@ -16,6 +16,9 @@
 #include "commands.hpp"
 #include "lapwing/clock.hpp"
 #include "lapwing/result.hpp"
+#ifdef LAPWING_CLI_OPENCL
+#include "lapwing/opencl_devices.hpp"
+#endif
 #ifdef LAPWING_CLI_VULKAN
 #include "lapwing/vulkan_devices.hpp"
 #endif
@@ -131,6 +134,35 @@ BackendState describe_vulkan() {
 }
 #endif
 
+BackendState describe_opencl() {
+    BackendState out{.name = "opencl", .summary = "times GPU work of OpenCL programs", .devices = {}};
+#ifdef LAPWING_CLI_OPENCL
+    const Result<std::vector<OpenClDeviceInfo>> found = list_opencl_devices();
+    if (!found) {
+        out.reason = found.error().message;
+        return out;
+    }
+    for (const OpenClDeviceInfo& info : found.value()) {
+        Device device{.index = uint32_t(out.devices.size()),
+                      .name = info.name,
+                      .type = info.type,
+                      .driver = info.platform + ", driver " + info.driver,
+                      .resolution_ns = info.resolution_ns,
+                      .valid_bits = info.valid_bits,
+                      .calibrated = info.valid_bits > 0,
+                      .calibration = info.device_host_timer ? "clGetDeviceAndHostTimer"
+                                                            : "by QUEUED times of markers, where they are usable",
+                      .notes = {}};
+        if (!device.calibrated) device.calibration = info.reason;
+        if (info.out_of_order) device.notes.emplace_back("queues may run out of order");
+        out.devices.push_back(std::move(device));
+    }
+#else
+    out.reason = "not in this build: install opencl-headers and build again";
+#endif
+    return out;
+}
+
 nlohmann::ordered_json known(double value) {
     return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
@@ -194,7 +226,7 @@ std::string to_text(const BackendState& backend) {
 int run_devices(const std::string& format) {
     if (format != "text" && format != "json")
         return fail(kBadUse, "--format '" + format + "' is not one of: text, json");
-    const std::vector<BackendState> backends = {describe_cpu(), describe_sim(), describe_vulkan()};
+    const std::vector<BackendState> backends = {describe_cpu(), describe_sim(), describe_vulkan(), describe_opencl()};
     std::string text;
     if (format == "json")
         text = to_json(backends);

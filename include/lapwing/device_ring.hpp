@@ -151,6 +151,37 @@ public:
         core.ring.close(index, generation);
     }
 
+    /// Times a command that carries both its times, by what stands for it (an OpenCL event): queues nothing. Its span
+    /// begins and ends here as far as the ring is concerned. False where nothing was begun, or it is lost already.
+    /// Shape:   for backends that have `bool adopt(queue, command, begin_slot, end_slot) noexcept`. Such spans bring no
+    ///          bracket: the first harvest takes the driver's pair of clocks, and calibrate() keeps up with drift.
+    /// Cost:    hot: one driver call (adopt).
+    template <class Command>
+    bool adopt(uint32_t queue, const Command& command, SiteId site, Level needed = Level::kKernel,
+               uint32_t tag = 0) noexcept requires requires(B& backend, Queue& handle) {
+        backend.adopt(handle, command, uint32_t{}, uint32_t{});
+    }
+    {
+        if (detail::g_level.load(std::memory_order_relaxed) < static_cast<uint8_t>(needed)) return false;
+        Entry& entry = *queues_[queue];
+        detail::DeviceQueue& core = entry.core;
+        core.begun.add();
+        if ((core.attention.load(std::memory_order_relaxed) & ~uint32_t{detail::kAttendBracket}) != 0) [[unlikely]] {
+            if (const detail::MaybeLost stopped = core.attend(); stopped.lost())
+                return lose(entry, stopped.reason()).slot != detail::kNoSlot;
+        }
+        const detail::SlotRing::FreeSlot found = core.ring.find_free();
+        if (found.index == detail::kNoSlot) [[unlikely]]
+            return lose(entry, LossReason::kRingFull).slot != detail::kNoSlot;
+        const uint32_t first = core.first_stamp + 2 * found.index;
+        if (!backend_.adopt(entry.queue, command, first, first + 1)) [[unlikely]]
+            return lose(entry, LossReason::kDriverError).slot != detail::kNoSlot;
+        core.adopted.add();
+        core.ring.take(found, detail::kClosed, site, step_.load(std::memory_order_relaxed), tag);
+        core.ring.push(found.index);
+        return true;
+    }
+
     /// Starts a chain: queues the stamp at which the first lap begins. A queue has one chain at a time; the earlier one
     /// is over. Null where the level is below `needed`.
     LapChain lap_begin(uint32_t queue, Level needed = Level::kKernel) noexcept;

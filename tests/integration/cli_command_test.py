@@ -115,7 +115,7 @@ class BadRecording(CommandTest):
 class Devices(CommandTest):
     def test_every_backend_is_listed(self):
         backends = json.loads(self.lapwing("devices", "--format", "json").stdout)["backends"]
-        self.assertEqual([backend["name"] for backend in backends], ["cpu", "sim", "vulkan"])
+        self.assertEqual([backend["name"] for backend in backends], ["cpu", "sim", "vulkan", "opencl"])
 
     def test_host_clock_is_described(self):
         cpu = json.loads(self.lapwing("devices", "--format", "json").stdout)["backends"][0]
@@ -127,6 +127,13 @@ class Devices(CommandTest):
         vulkan = json.loads(result.stdout)["backends"][2]
         self.assertEqual(vulkan["devices"], [])
         self.assertTrue(vulkan["reason"])
+
+    def test_missing_opencl_driver_is_a_reason_and_no_failure(self):
+        result = self.lapwing("devices", "--format", "json", env={"OCL_ICD_VENDORS": "/nowhere"})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        opencl = json.loads(result.stdout)["backends"][3]
+        self.assertEqual(opencl["devices"], [])
+        self.assertTrue(opencl["reason"])
 
     def test_text_names_every_backend(self):
         result = self.lapwing("devices")

@@ -59,6 +59,7 @@ public:
     // Producer.
     alignas(64) SoloCounter begun;
     SoloCounter begun_without_stamp;    ///< lost at begin, or laps: they have no begin stamp of their own
+    SoloCounter adopted;                ///< their commands carry both times: no stamp was queued
     SoloCounter refused;
     SoloLosses lost_by_producer;
     uint32_t chain = 0;        ///< the lap chain of this queue; earlier ones are over

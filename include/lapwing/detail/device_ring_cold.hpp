@@ -204,6 +204,10 @@ std::size_t DeviceRing<B>::harvest(std::span<SpanRecord> out) noexcept {
     for (uint32_t i = 0; placed < written; ++i) {
         const detail::DeviceQueue& core = queues_[i]->core;
         if (core.unplaced == 0) continue;
+        if (core.adopted.get() > 0 && !core.timeline->alignment().aligned()) {    // nothing of theirs is bracketed
+            const Result<ClockAnchor> anchor = backend_.calibrate(queues_[i]->queue);
+            if (anchor.ok()) core.timeline->anchor(*anchor, now());
+        }
         core.timeline->place(out.subspan(placed, core.unplaced));
         placed += core.unplaced;
     }
@@ -367,7 +371,7 @@ DeviceRingStats DeviceRing<B>::stats() const noexcept {
         out.lost += core.lost_by_producer.snapshot();
         out.lost += core.lost_by_harvest.snapshot();
         out.in_flight += core.ring.in_flight();
-        out.stamps += core.begun.get() - core.begun_without_stamp.get() + core.ring.tail();
+        out.stamps += core.begun.get() - core.begun_without_stamp.get() + core.ring.tail() - 2 * core.adopted.get();
         out.refused_tokens += core.refused.get();
         out.capacity += core.ring.capacity();
     }

@@ -1,0 +1,10 @@
+# Decides whether the OpenCL backend and layer are built. Only headers are needed: the loader is opened at run time.
+set(LAPWING_HAVE_OPENCL OFF)
+if(NOT LAPWING_BACKEND_OPENCL STREQUAL "OFF")
+  find_path(LAPWING_OPENCL_INCLUDE_DIR CL/cl_layer.h)
+  if(LAPWING_OPENCL_INCLUDE_DIR)
+    set(LAPWING_HAVE_OPENCL ON)
+  elseif(LAPWING_BACKEND_OPENCL STREQUAL "ON")
+    message(FATAL_ERROR "LAPWING_BACKEND_OPENCL=ON, but CL/cl_layer.h was not found: install opencl-headers")
+  endif()
+endif()
