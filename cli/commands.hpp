@@ -32,6 +32,7 @@ int print(const std::string& text, const char* what);
 /// Shape:   `exit_code` outlives the parse.
 void add_report_command(CLI::App& app, int& exit_code);
 void add_graph_command(CLI::App& app, int& exit_code);
+void add_divergence_command(CLI::App& app, int& exit_code);
 void add_devices_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
 

@@ -38,12 +38,13 @@ struct DivergenceFinding {
     DivergenceKind kind = DivergenceKind::kValues;
     FingerprintRecord reference;
     FingerprintRecord candidate;
-    double nmse = 0;     ///< estimated from the projections; of kValues and kType
-    double limit = 0;    ///< what it would have to exceed
+    double nmse = 0;        ///< estimated from the projections; not of kShape
+    double limit = 0;       ///< what it has to exceed to be a finding
+    double distance = 0;    ///< |a - b|, estimated: where one element is wrong, it is off by this
 };
 
-/// A brick that only one of the runs has.
-struct UnmatchedBrick {
+/// A brick of a run, by what it is matched by.
+struct ComparedBrick {
     std::string name;
     int32_t layer = -1;
     uint32_t position = 0;
@@ -52,22 +53,32 @@ struct UnmatchedBrick {
 /// Two runs compared, brick by brick.
 struct DivergenceReport {
     uint64_t compared = 0;
-    double worst_nmse = 0;                      ///< of all compared, divergent or not
+    double worst_nmse = 0;                      ///< of all compared, divergent or not; infinite where one is no number
+    double worst_limit = 0;                     ///< of that brick
+    std::optional<ComparedBrick> worst{};       ///< that brick; the first in order; absent where all NMSE are 0
     std::vector<DivergenceFinding> findings;    ///< by position, then topological order: the first is where it began
-    std::vector<UnmatchedBrick> missing;        ///< in the reference only
-    std::vector<UnmatchedBrick> extra;          ///< in the candidate only
+    std::vector<ComparedBrick> missing;         ///< in the reference only, in its order
+    std::vector<ComparedBrick> extra;           ///< in the candidate only, in its order
     [[nodiscard]] bool diverges() const noexcept { return !findings.empty() || !missing.empty() || !extra.empty(); }
 };
 
+struct CompareOptions {
+    /// Taken for the bound of every type; absent = nmse_bound(). For backends that accumulate in other types. > 0
+    std::optional<double> nmse_bound{};
+};
+
 /// Compares two runs.
-/// Shape:   bricks are matched by name, layer and position; of a key that comes again the last one counts. A brick is
+/// Shape:   bricks are matched by name, layer and position; of a key that comes again the last one counts. Their order
+///          is by position, then `order`, then as they come in the reference (extra ones: in the candidate). A brick is
 ///          divergent where the estimated NMSE is above twice the bound of its type (of i8 also: where the mean squared
 ///          difference is above 2 steps), so that one unit in the last place everywhere never is, and a single element
 ///          that makes it four times the bound always.
-/// Errors:  kInvalidArgument: fingerprints of different seeds cannot be compared; names the brick.
+/// Errors:  kInvalidArgument: fingerprints of different seeds cannot be compared; names the brick. A bound that is no
+///          positive number.
 /// Cost:    cold: n log n.
 [[nodiscard]] Result<DivergenceReport> compare_runs(std::span<const FingerprintRecord> reference,
-                                                    std::span<const FingerprintRecord> candidate);
+                                                    std::span<const FingerprintRecord> candidate,
+                                                    const CompareOptions& options = {});
 
 // The way of trueno's profiler: an exact hash of a tensor's beginning. It knows no rounding.
 

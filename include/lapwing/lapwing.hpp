@@ -21,9 +21,11 @@
 #include "lapwing/device_ring.hpp"          // IWYU pragma: export
 #include "lapwing/device_spans.hpp"         // IWYU pragma: export
 #include "lapwing/divergence.hpp"           // IWYU pragma: export
+#include "lapwing/divergence_export.hpp"    // IWYU pragma: export
 #include "lapwing/execution_graph.hpp"      // IWYU pragma: export
 #include "lapwing/families.hpp"             // IWYU pragma: export
 #include "lapwing/fingerprint.hpp"          // IWYU pragma: export
+#include "lapwing/fingerprint_run.hpp"      // IWYU pragma: export
 #include "lapwing/fnv1a.hpp"                // IWYU pragma: export
 #include "lapwing/global_trace.hpp"         // IWYU pragma: export
 #include "lapwing/graph_analysis.hpp"       // IWYU pragma: export

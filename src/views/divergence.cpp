@@ -4,12 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "core/float_formats.hpp"
-#include "lapwing/kernel_registry.hpp"
+#include "lapwing/fnv1a.hpp"
 
 namespace lapwing {
 namespace {
@@ -75,8 +76,20 @@ std::map<Key, const FingerprintRecord*> by_key(std::span<const FingerprintRecord
     return out;
 }
 
-UnmatchedBrick unmatched(const FingerprintRecord& record) {
+ComparedBrick brick_of(const FingerprintRecord& record) {
     return {record.name, record.layer, record.position};
+}
+
+// Those that count, in topological order.
+std::vector<const FingerprintRecord*> in_order(const std::map<Key, const FingerprintRecord*>& by_key) {
+    std::vector<const FingerprintRecord*> out;
+    out.reserve(by_key.size());
+    for (const auto& [key, record] : by_key) out.push_back(record);
+    // Their places in memory are the order in which they came.
+    std::sort(out.begin(), out.end(), [](const FingerprintRecord* a, const FingerprintRecord* b) {
+        return std::tie(a->position, a->order, a) < std::tie(b->position, b->order, b);
+    });
+    return out;
 }
 
 bool same_shape(const FingerprintRecord& a, const FingerprintRecord& b) {
@@ -95,7 +108,7 @@ double squared_distance(const Fingerprint& a, const Fingerprint& b) {
 }
 
 std::optional<DivergenceFinding> examine(const FingerprintRecord& reference, const FingerprintRecord& candidate,
-                                         double* nmse) {
+                                         const CompareOptions& options, DivergenceReport& report) {
     const Fingerprint& a = reference.fingerprint;
     const Fingerprint& b = candidate.fingerprint;
     DivergenceFinding finding{DivergenceKind::kValues, reference, candidate};
@@ -105,8 +118,15 @@ std::optional<DivergenceFinding> examine(const FingerprintRecord& reference, con
     }
     const double distance = squared_distance(a, b);
     const double mean = a.count == 0 ? 0 : distance / static_cast<double>(a.count);
-    *nmse = finding.nmse = a.sum_squares > 0 ? distance / a.sum_squares : mean;
-    finding.limit = kMargin * std::max(nmse_bound(a.type), nmse_bound(b.type));
+    finding.nmse = a.sum_squares > 0 ? distance / a.sum_squares : mean;
+    finding.limit = kMargin * options.nmse_bound.value_or(std::max(nmse_bound(a.type), nmse_bound(b.type)));
+    finding.distance = std::sqrt(distance);
+    const double ranked = std::isnan(finding.nmse) ? std::numeric_limits<double>::infinity() : finding.nmse;
+    if (ranked > report.worst_nmse) {
+        report.worst_nmse = ranked;
+        report.worst_limit = finding.limit;
+        report.worst = brick_of(reference);
+    }
     if (a.nans != b.nans || a.infs != b.infs) {
         finding.kind = DivergenceKind::kNotFinite;
         return finding;
@@ -172,14 +192,16 @@ Result<TensorDifference> compare_tensors(const TensorView& reference, const Tens
 }
 
 Result<DivergenceReport> compare_runs(std::span<const FingerprintRecord> reference,
-                                      std::span<const FingerprintRecord> candidate) {
+                                      std::span<const FingerprintRecord> candidate, const CompareOptions& options) {
+    if (options.nmse_bound && !(*options.nmse_bound > 0 && std::isfinite(*options.nmse_bound)))
+        return Error{Errc::kInvalidArgument, 0, "the bound of the NMSE is a number above 0"};
     DivergenceReport out;
     const auto known = by_key(reference);
     const auto own = by_key(candidate);
-    for (const auto& [key, record] : known) {
-        const auto found = own.find(key);
+    for (const FingerprintRecord* const record : in_order(known)) {
+        const auto found = own.find(key_of(*record));
         if (found == own.end()) {
-            out.missing.push_back(unmatched(*record));
+            out.missing.push_back(brick_of(*record));
             continue;
         }
         if (record->fingerprint.seed != found->second->fingerprint.seed)
@@ -187,17 +209,10 @@ Result<DivergenceReport> compare_runs(std::span<const FingerprintRecord> referen
                          "the fingerprints of \"" + record->name +
                              "\" were made with different seeds: record both runs with the same one"};
         ++out.compared;
-        double nmse = 0;
-        if (auto finding = examine(*record, *found->second, &nmse)) out.findings.push_back(std::move(*finding));
-        out.worst_nmse = std::max(out.worst_nmse, nmse);
+        if (auto finding = examine(*record, *found->second, options, out)) out.findings.push_back(std::move(*finding));
     }
-    for (const auto& [key, record] : own)
-        if (!known.contains(key)) out.extra.push_back(unmatched(*record));
-    std::stable_sort(out.findings.begin(), out.findings.end(),
-                     [](const DivergenceFinding& a, const DivergenceFinding& b) {
-                         return std::tie(a.reference.position, a.reference.order) <
-                                std::tie(b.reference.position, b.reference.order);
-                     });
+    for (const FingerprintRecord* const record : in_order(own))
+        if (!known.contains(key_of(*record))) out.extra.push_back(brick_of(*record));
     return out;
 }
 
