@@ -3,7 +3,7 @@ include(${PROJECT_SOURCE_DIR}/cmake/lapwing_shader.cmake)
 include(${PROJECT_SOURCE_DIR}/cmake/lapwing_vulkan_drivers.cmake)
 find_package(Vulkan QUIET)
 if(TARGET lapwing_backend_vulkan AND TARGET Vulkan::Vulkan AND LAPWING_HAVE_SHADERS)
-  add_executable(conformance_vulkan vulkan_backend_suite_test.cpp vulkan_families_test.cpp vulkan_forbidden_calls.cpp vulkan_harness.cpp
+  add_executable(conformance_vulkan vulkan_backend_suite_test.cpp vulkan_families_test.cpp vulkan_fingerprint_test.cpp vulkan_forbidden_calls.cpp vulkan_harness.cpp
                                     vulkan_lanes_test.cpp vulkan_times_test.cpp)
   target_link_libraries(conformance_vulkan PRIVATE lapwing_settings lapwing::backend_vulkan lapwing::telemetry lapwing::views Vulkan::Vulkan
                                                    GTest::gtest GTest::gmock GTest::gtest_main Threads::Threads)

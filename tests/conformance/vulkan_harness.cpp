@@ -134,6 +134,10 @@ bool VulkanHarness::make_device(const Options& options, std::string& why_not) {
     features12_.hostQueryReset = VK_TRUE;
     device_info_.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     device_info_.pNext = &features12_;
+    VkPhysicalDeviceFeatures offered_features{};
+    vkGetPhysicalDeviceFeatures(physical_, &offered_features);
+    if (options.shader_float64) enabled_.shaderFloat64 = offered_features.shaderFloat64;
+    device_info_.pEnabledFeatures = &enabled_;
     device_info_.queueCreateInfoCount = 1;
     device_info_.pQueueCreateInfos = &kQueue;
     device_info_.enabledExtensionCount = static_cast<uint32_t>(extensions_.size());

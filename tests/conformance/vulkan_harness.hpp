@@ -38,6 +38,7 @@ struct VulkanTimeline {
 class VulkanHarness {
 public:
     struct Options {
+        bool shader_float64 = false;          ///< enable it where it is offered
         bool validate = false;                ///< with VK_LAYER_KHRONOS_validation, messages are counted
         bool calibrated_timestamps = true;    ///< enable the extension where it is offered
     };
@@ -71,7 +72,10 @@ public:
     [[nodiscard]] const std::string& device_name() const { return name_; }
     [[nodiscard]] bool calibrated_enabled() const { return calibrated_enabled_; }
     [[nodiscard]] uint32_t family() const { return 0; }
+    [[nodiscard]] VkInstance instance() const { return instance_; }
+    [[nodiscard]] VkPhysicalDevice physical() const { return physical_; }
     [[nodiscard]] VkDevice device() const { return device_; }
+    [[nodiscard]] bool float64_enabled() const { return enabled_.shaderFloat64 != 0; }
     [[nodiscard]] uint64_t validation_messages() const { return messages_.size(); }
     [[nodiscard]] std::string first_validation_message() const { return messages_.empty() ? "" : messages_[0]; }
 
@@ -105,6 +109,7 @@ private:
 
     // Kept, because the backend is told what the device was created with.
     VkPhysicalDeviceVulkan12Features features12_{};
+    VkPhysicalDeviceFeatures enabled_{};
     VkDeviceCreateInfo device_info_{};
     std::vector<const char*> extensions_;
 };

@@ -22,15 +22,15 @@ std::optional<uint32_t> memory_type(const VkPhysicalDeviceMemoryProperties& memo
 
 Status failed(VkResult result, const char* call) {
     const Errc code = result == VK_ERROR_DEVICE_LOST ? Errc::kDeviceLost : Errc::kDriver;
-    return Error{code, result, std::string(call) + " failed for a buffer of timestamp results"};
+    return Error{code, result, std::string(call) + " failed for a buffer of results"};
 }
 
 Status fill(HostBuffer& out, const DeviceTable& table, VkDevice device, const VkPhysicalDeviceMemoryProperties& memory,
-            uint64_t bytes) {
+            uint64_t bytes, VkBufferUsageFlags usage) {
     VkBufferCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
-    info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    info.usage = usage;
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
     if (const VkResult r = table.CreateBuffer(device, &info, nullptr, &out.buffer); r != VK_SUCCESS) {
         out.buffer = VK_NULL_HANDLE;    // undefined where the call failed
@@ -62,9 +62,10 @@ Status fill(HostBuffer& out, const DeviceTable& table, VkDevice device, const Vk
 }    // namespace
 
 Result<HostBuffer> HostBuffer::create(const DeviceTable& table, VkDevice device,
-                                      const VkPhysicalDeviceMemoryProperties& memory, uint64_t bytes) {
+                                      const VkPhysicalDeviceMemoryProperties& memory, uint64_t bytes,
+                                      VkBufferUsageFlags usage) {
     HostBuffer out;
-    const Status status = fill(out, table, device, memory, bytes);
+    const Status status = fill(out, table, device, memory, bytes, usage);
     if (status.ok()) return out;
     out.destroy(table, device);
     return status.error();

@@ -10,8 +10,8 @@
 
 namespace lapwing::vulkan {
 
-/// A transfer destination, mapped for as long as it lives. Plain data: whether the device may still be called when it
-/// goes is known to the owner only.
+/// A transfer destination by default, mapped for as long as it lives. Plain data: whether the device may still be
+/// called when it goes is known to the owner only.
 ///
 /// Memory is host-visible and coherent, cached where there is such a type (every driver offers a coherent one for
 /// buffers: Vulkan 1.3, 11.6 "Device Memory").
@@ -24,7 +24,8 @@ struct HostBuffer {
     /// Errors:  kUnsupported without a fitting memory type; kDriver with the driver's code; kDeviceLost. Nothing is
     ///          leaked.
     [[nodiscard]] static Result<HostBuffer> create(const DeviceTable& table, VkDevice device,
-                                                   const VkPhysicalDeviceMemoryProperties& memory, uint64_t bytes);
+                                                   const VkPhysicalDeviceMemoryProperties& memory, uint64_t bytes,
+                                                   VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 
     /// No copy into it may be unfinished.
     void destroy(const DeviceTable& table, VkDevice device) noexcept;
