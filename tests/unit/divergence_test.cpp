@@ -115,6 +115,21 @@ TEST(Fingerprint, ReadsTheSmallFormatsExactly) {
     EXPECT_DOUBLE_EQ(fingerprint_of({steps.data(), steps.size(), DType::kI8}).value().sum, 2);
 }
 
+TEST(Fingerprint, ChecksumIsThatOfTheFirstValuesAsFloats) {
+    const F32 many = normal(100, 4);
+    EXPECT_EQ(fingerprint_of(view(many)).value().checksum, float_checksum(many));
+    EXPECT_EQ(fingerprint_of({nullptr, 0, DType::kF32}).value().checksum, float_checksum({}));
+    // 1, -0.5, the smallest subnormal half, a larger one, -0, infinity, the largest.
+    const F32 values{1, -0.5F, std::ldexp(1.0F, -24), std::ldexp(-0x2abp0F, -24), -0.0F, HUGE_VALF, 65504};
+    EXPECT_EQ(
+        fingerprint_of(view({0x3c00, 0xb800, 0x0001, 0x82ab, 0x8000, 0x7c00, 0x7bff}, DType::kF16)).value().checksum,
+        float_checksum(values));
+    EXPECT_EQ(fingerprint_of(view({0x3f80, 0xc020}, DType::kBf16)).value().checksum, float_checksum(F32{1, -2.5F}));
+    const std::vector<int8_t> steps{-128, 127, 3};
+    EXPECT_EQ(fingerprint_of({steps.data(), steps.size(), DType::kI8}).value().checksum,
+              float_checksum(F32{-128, 127, 3}));
+}
+
 // The signs are fair and independent enough: estimates of random differences are unbiased.
 TEST(Fingerprint, ProjectionsEstimateTheDistance) {
     double ratio = 0;
@@ -170,7 +185,7 @@ TEST(CompareRuns, OneWrongElementOfAMillionIsFound) {
     const FingerprintRecord noisy = record("x", view(b));
     ASSERT_FALSE(compare({reference}, {noisy}).diverges());
     int found = 0;
-    constexpr int kTrials = 2000;
+    constexpr int kTrials = 10'000;
     for (int trial = 0; trial < kTrials; ++trial) {
         // What another element would change in the fingerprint, without reading the million again.
         const auto index = static_cast<uint32_t>(random() % a.size());
@@ -192,22 +207,33 @@ TEST(CompareRuns, OneWrongElementOfAMillionIsFound) {
 // f16 is the hard case: one unit everywhere is nearly half of the bound.
 TEST(CompareRuns, OneWrongElementIsFoundAmongTheRoundingOfHalves) {
     std::mt19937 random(9);
-    int found = 0;
-    constexpr int kTrials = 5000;
-    for (int trial = 0; trial < kTrials; ++trial) {
-        const std::vector<uint16_t> a = random_bits(256, random, DType::kF16);
-        std::vector<uint16_t> b = a;
-        for (uint16_t& bits : b) bits = static_cast<uint16_t>((random() & 1) != 0 ? bits + 1 : bits - 1);
-        const FingerprintRecord reference = record("x", view(a, DType::kF16));
-        FingerprintRecord faulty = record("x", view(b, DType::kF16));
-        const double moved = std::sqrt(4 * nmse_bound(DType::kF16) * reference.fingerprint.sum_squares);
-        const auto index = static_cast<uint32_t>(random() % a.size());
-        for (std::size_t k = 0; k < kProjections; ++k)
-            faulty.fingerprint.projections[k] +=
-                (projection_signs(kFingerprintSeed, index) >> k & 1) != 0 ? -moved : moved;
-        found += compare({reference}, {faulty}).diverges() ? 1 : 0;
+    constexpr int kTrials = 10'000;
+    for (const DType type : {DType::kF16, DType::kBf16}) {
+        for (const std::size_t count : {std::size_t{256}, std::size_t{1'000'000}}) {
+            const std::vector<uint16_t> a = random_bits(count, random, type);
+            const FingerprintRecord reference = record("x", view(a, type));
+            const double moved = std::sqrt(4 * nmse_bound(type) * reference.fingerprint.sum_squares);
+            int found = 0;
+            std::vector<uint16_t> b = a;
+            FingerprintRecord noisy;
+            for (int trial = 0; trial < kTrials; ++trial) {
+                // Other noise for each small tensor; of the large one every thousandth trial, since it takes 10 ms.
+                if (count < 1000 || trial % 1000 == 0) {
+                    for (std::size_t i = 0; i < count; ++i)
+                        b[i] = static_cast<uint16_t>((random() & 1) != 0 ? a[i] + 1 : a[i] - 1);
+                    noisy = record("x", view(b, type));
+                }
+                FingerprintRecord faulty = noisy;
+                const auto index = static_cast<uint32_t>(random() % count);
+                for (std::size_t k = 0; k < kProjections; ++k)
+                    faulty.fingerprint.projections[k] +=
+                        (projection_signs(kFingerprintSeed, index) >> k & 1) != 0 ? -moved : moved;
+                found += compare({reference}, {faulty}).diverges() ? 1 : 0;
+            }
+            EXPECT_GE(found, kTrials * 999 / 1000) << to_text(type) << " of " << count;
+            EXPECT_FALSE(compare({reference}, {noisy}).diverges()) << to_text(type) << " of " << count;
+        }
     }
-    EXPECT_GE(found, kTrials * 999 / 1000);
 }
 
 TEST(CompareRuns, FindingsAreInTopologicalOrderWithMissingAndExtraOnes) {
