@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace lapwing {
@@ -45,6 +46,11 @@ struct Site {
     std::string lane{};        ///< "admit", "decode", ...: the scheduler's activity that the span is of; empty = none
     bool container = false;    ///< it contains other spans' work (a lane, several passes): not busy time, and in no row
                                ///< by op, kernel, layer or step
+
+    // The work of one execution, as the program says (op_work.hpp computes it from shapes). Absent = not known, which
+    // is not the same as 0: a copy has 0 FLOPs.
+    std::optional<uint64_t> flops{};    ///< arithmetic operations; a multiply-add counts 2
+    std::optional<uint64_t> bytes{};    ///< that it has to move to and from memory, at least
 
     friend bool operator==(const Site&, const Site&) = default;
 };

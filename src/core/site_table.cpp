@@ -28,6 +28,8 @@ std::size_t hash_of(const Site& site) noexcept {
     for (const uint32_t extent : site.grid) seed = mix(seed, extent);
     const auto flags = static_cast<std::size_t>(site.kind) << 3 | static_cast<std::size_t>(site.container) << 2 |
                        static_cast<std::size_t>(site.warmup) << 1 | static_cast<std::size_t>(site.validity);
+    for (const std::optional<uint64_t>& work : {site.flops, site.bytes})
+        seed = mix(seed, work ? static_cast<std::size_t>(*work) + 1 : 0);
     return mix(seed, flags);
 }
 

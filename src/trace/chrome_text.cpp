@@ -37,6 +37,8 @@ std::string args_of(const Site& site, std::string_view shown) {
         append_member(out, "grid", grid += ']');
     }
     if (site.warmup) append_member(out, "warmup", "true");
+    if (site.flops) append_member(out, "flops", std::to_string(*site.flops));
+    if (site.bytes) append_member(out, "bytes", std::to_string(*site.bytes));
     if (site.validity == Validity::kEstimated) append_member(out, "estimated_from", json_string(site.note));
     return out;
 }

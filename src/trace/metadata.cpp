@@ -103,6 +103,8 @@ void fields(V& visit, SiteInfo& info) {
     visit(15, info.site.phase);
     visit(16, info.site.lane);
     visit(17, info.site.container);
+    visit(18, info.site.flops);
+    visit(19, info.site.bytes);
 }
 template <class V>
 void fields(V& visit, StepRecord& step) {
@@ -200,7 +202,9 @@ public:
     void operator()(uint32_t field, const std::string& value) {
         if (!value.empty()) out_.bytes(field, value);
     }
-    void operator()(uint32_t field, const std::optional<int64_t>& value) {
+    template <class T>
+    requires std::is_integral_v<T>
+    void operator()(uint32_t field, const std::optional<T>& value) {
         if (value) out_.varint(field, static_cast<uint64_t>(*value));
     }
     void operator()(uint32_t field, const std::optional<double>& value) {
@@ -264,8 +268,10 @@ public:
     void operator()(uint32_t field, std::string& value) {
         if (is(field, Wire::kBytes)) value = reader_.bytes();
     }
-    void operator()(uint32_t field, std::optional<int64_t>& value) {
-        if (is(field, Wire::kVarint)) value = static_cast<int64_t>(reader_.varint());
+    template <class T>
+    requires(std::is_integral_v<T> && sizeof(T) == sizeof(uint64_t)) void operator()(uint32_t field,
+                                                                                     std::optional<T>& value) {
+        if (is(field, Wire::kVarint)) value = static_cast<T>(reader_.varint());
     }
     void operator()(uint32_t field, std::optional<double>& value) {
         if (is(field, Wire::kFixed64)) value = reader_.fixed_double();

@@ -80,6 +80,8 @@ private:
         if (index % 5 == 2) out.phase = index % 2 == 0 ? "prefill" : "decode";
         if (index % 11 == 3) out.lane = "admit";
         out.container = index % 7 == 3;
+        if (index % 6 == 1) out.flops = index % 12 == 1 ? uint64_t{0} : ~uint64_t{0} - index;
+        if (index % 10 < 3) out.bytes = uint64_t{index} * 4096;
         return out;
     }
 
