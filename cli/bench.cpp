@@ -13,6 +13,7 @@
 #include "bench_figures.hpp"
 #include "commands.hpp"
 #include "lapwing/clock.hpp"
+#include "peaks.hpp"
 
 namespace lapwing::cli {
 namespace {
@@ -21,6 +22,7 @@ struct Options {
     std::string format = "text";
     std::string folder = "/dev/shm";
     bool quick = false;
+    bool peaks = false;
     bool startup_probe = false;
 };
 
@@ -91,8 +93,12 @@ int run_bench(const Options& options) {
         return fail(kBadUse, "--format '" + options.format + "' is not one of: text, json, md");
     if (::access(options.folder.c_str(), W_OK | X_OK) != 0)
         return fail(kBadUse, "--folder '" + options.folder + "' is no folder that can be written to; give another");
-    const BenchEffort effort{.rounds = options.quick ? 3 : 12,
-                             .progress = ::isatty(STDERR_FILENO) != 0 ? show_progress : nullptr};
+    BenchEffort effort{.rounds = options.quick ? 3 : 12,
+                       .progress = ::isatty(STDERR_FILENO) != 0 ? show_progress : nullptr};
+    if (options.peaks) {
+        effort.progress = nullptr;
+        return run_peaks(effort, options.format);
+    }
     std::vector<BenchRow> rows = bench_host(effort);
     for (BenchRow& row : bench_writer(effort, options.folder)) rows.push_back(std::move(row));
     rows.push_back(bench_layer_start(effort, options.folder));
@@ -112,6 +118,9 @@ void add_bench_command(CLI::App& app, int& exit_code) {
         ->type_name("FORMAT");
     command->add_option("--folder", options->folder, "where recordings are written meanwhile (default /dev/shm)")
         ->type_name("DIR");
+    command->add_flag("--peaks", options->peaks,
+                      "Measure what this machine's devices can do at best instead: FLOP/s, memory, launches;\n"
+                      "the json is what report --peaks and tune --peaks take");
     command->add_flag("--quick", options->quick, "3 rounds instead of 12");
     command->add_flag("--startup-probe", options->startup_probe)->group("");    // what it runs as a child
     command->callback([options, &exit_code] { exit_code = run_bench(*options); });

@@ -37,6 +37,8 @@ public:
     Vulkan& operator=(const Vulkan&) = delete;
 
     [[nodiscard]] bool ok() const { return instance_ != VK_NULL_HANDLE; }
+    [[nodiscard]] VkInstance instance() const { return instance_; }
+    [[nodiscard]] PFN_vkGetInstanceProcAddr get_instance_proc_addr() const { return get_; }
     template <class F>
     [[nodiscard]] F function(const char* name) const {
         return reinterpret_cast<F>(get_(instance_, name));
@@ -60,6 +62,19 @@ public:
         list(device, &count, families.data());
         for (uint32_t i = 0; i < count; ++i)
             if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && families[i].timestampValidBits > 0) return i;
+        return std::nullopt;
+    }
+    /// The same, or else the first that can compute at all.
+    [[nodiscard]] std::optional<uint32_t> compute_family(VkPhysicalDevice device) const {
+        if (const std::optional<uint32_t> timed = timed_family(device)) return timed;
+        const auto list =
+            function<PFN_vkGetPhysicalDeviceQueueFamilyProperties>("vkGetPhysicalDeviceQueueFamilyProperties");
+        uint32_t count = 0;
+        list(device, &count, nullptr);
+        std::vector<VkQueueFamilyProperties> families(count);
+        list(device, &count, families.data());
+        for (uint32_t i = 0; i < count; ++i)
+            if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) return i;
         return std::nullopt;
     }
     [[nodiscard]] VkDevice make_device(VkPhysicalDevice physical, uint32_t family) const {

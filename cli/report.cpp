@@ -13,8 +13,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "commands.hpp"
+#include "lapwing/peaks_file.hpp"
 #include "lapwing/perfetto.hpp"
 
 namespace lapwing::cli {
@@ -30,6 +32,8 @@ struct ReportOptions {
     std::string file;
     std::string by;
     std::string format = "text";
+    std::string peaks;
+    std::string arithmetic = "f32";
     std::optional<int64_t> top;    // signed, because CLI11 takes "-1" for an unsigned option as 2^64 - 1
     std::optional<int64_t> width;
     bool subtract_floor = false;
@@ -82,6 +86,14 @@ int run_report(const ReportOptions& options) {
         if (!parsed) return fail(kBadUse, "--by: " + parsed.error().message);
         by = parsed.value();
     }
+    const Result<Arithmetic> arithmetic = parse_arithmetic(options.arithmetic);
+    if (!arithmetic) return fail(kBadUse, "--arithmetic: " + arithmetic.error().message);
+    MachinePeaks peaks;
+    if (!options.peaks.empty()) {
+        Result<MachinePeaks> given = read_peaks(options.peaks);
+        if (!given) return fail(kBadUse, given.error().message);
+        peaks = std::move(*given);
+    }
     const std::unique_ptr<ReportBuilder> builder = make_report_builder();
     const Result<ReadSummary> read = read_recording(options.file, *builder);
     if (!read) return fail(kBadUse, read.error().message);
@@ -92,6 +104,7 @@ int run_report(const ReportOptions& options) {
                                 .torn_at = read.value().torn_at,
                                 .unclosed = read.value().unclosed,
                                 .unknown_sites = read.value().unknown_sites};
+    if (!options.peaks.empty()) apply_peaks(report, peaks, *arithmetic);
     return print(render(report, options), "the report");
 }
 
@@ -116,6 +129,13 @@ void add_report_command(CLI::App& app, int& exit_code) {
     command->add_flag("--subtract-floor", options->subtract_floor,
                       "Take off every device span what an empty pair of stamps reads on its device, where measured");
     command->add_option("--format", options->format, "text (default), json, csv or md")->type_name("FORMAT");
+    command
+        ->add_option("--peaks", options->peaks,
+                     "Shares of what the devices can do at best, for work whose FLOPs and bytes the program states;\n"
+                     "FILE as written by: lapwing bench --peaks --format json")
+        ->type_name("FILE");
+    command->add_option("--arithmetic", options->arithmetic, "Whose peak that is: f32 (default), f16 or int8")
+        ->type_name("TYPE");
     command
         ->add_option("--width", options->width, "Columns of the text, 60 to 1000 (default: the terminal's, else 120)")
         ->type_name("N");

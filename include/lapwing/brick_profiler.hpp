@@ -14,6 +14,7 @@
 #include "lapwing/brick_stats.hpp"
 #include "lapwing/detail/brick_records.hpp"
 #include "lapwing/device_ring.hpp"
+#include "lapwing/op_work.hpp"
 #include "lapwing/process_sites.hpp"
 #include "lapwing/result.hpp"
 #include "lapwing/sink.hpp"
@@ -161,6 +162,10 @@ public:
 
     /// Errors:  kNotFound for a name without samples.
     Status set_brick_bottleneck(std::string_view name, BrickBottleneck bottleneck);
+    /// The work of one execution, for rooflines; goes into the sites of the brick's spans, so that reports of a
+    /// recording show GFLOP/s and GB/s. Reaches sites that are made later: set it before the brick is first recorded.
+    /// Errors:  as brick().
+    Status set_brick_work(std::string_view name, const OpWork& work);
 
     // --- Waiting and layers ----------------------------------------------------------------------------------------
 

@@ -43,8 +43,10 @@
 #include "lapwing/metrics.hpp"              // IWYU pragma: export
 #include "lapwing/name.hpp"                 // IWYU pragma: export
 #include "lapwing/null_backend.hpp"         // IWYU pragma: export
+#include "lapwing/op_work.hpp"              // IWYU pragma: export
 #include "lapwing/own_cost.hpp"             // IWYU pragma: export
 #include "lapwing/page_faults.hpp"          // IWYU pragma: export
+#include "lapwing/peaks_file.hpp"           // IWYU pragma: export
 #include "lapwing/perfetto.hpp"             // IWYU pragma: export
 #include "lapwing/probe_timer.hpp"          // IWYU pragma: export
 #include "lapwing/probe_trace.hpp"          // IWYU pragma: export
@@ -56,6 +58,7 @@
 #include "lapwing/recorder.hpp"             // IWYU pragma: export
 #include "lapwing/report.hpp"               // IWYU pragma: export
 #include "lapwing/result.hpp"               // IWYU pragma: export
+#include "lapwing/roofline.hpp"             // IWYU pragma: export
 #include "lapwing/round_trip.hpp"           // IWYU pragma: export
 #include "lapwing/seq_cell.hpp"             // IWYU pragma: export
 #include "lapwing/sim_backend.hpp"          // IWYU pragma: export

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lapwing/result.hpp"
+#include "lapwing/roofline.hpp"
 #include "lapwing/sink.hpp"
 
 namespace lapwing {
@@ -83,6 +84,9 @@ struct ReportRow {
     std::optional<double> per_step_count;    ///< spans in these steps over their number
     std::optional<ScaledTotal> scaled;       ///< where steps were sampled: device rows, but for rows of steps
     std::optional<StepFigures> step;
+    /// Its spans whose FLOPs or bytes are known, warm-up left out: an entry for each work and device.
+    std::vector<WorkEntry> work{};
+    std::optional<RooflineFigures> roofline{};    ///< of `work`; absent where it is empty. Shares need apply_peaks()
 };
 
 /// Steps: the headline. Steps that contain warm-up are counted apart, and those that are not in the recording as a
@@ -108,6 +112,12 @@ struct SamplingSummary {
     uint64_t steps = 0;    ///< N: finished steps that the stride chose among, without warm-up
     uint64_t timed = 0;    ///< n: of them, timed and complete; >= 1
     ScaledTotal gpu;       ///< StepSummary::gpu_ns of all N
+};
+
+/// The peaks that a report's shares are of.
+struct AppliedPeaks {
+    uint32_t device = 0;    ///< DeviceInfo::id; 0 = the host
+    DevicePeaks peaks;
 };
 
 /// What one device did.
@@ -155,6 +165,8 @@ struct Report {
     int64_t device_total_ns = 0;    ///< sum of device spans, warm-up included: above busy_ns where they overlap
     StepSummary steps;
     std::optional<SamplingSummary> sampling;    ///< absent where every step was timed, or none
+    std::optional<Arithmetic> arithmetic;       ///< whose peaks apply_peaks() took; absent where it was not called
+    std::vector<AppliedPeaks> peaks;            ///< those it found, by device
     std::vector<ReportRow> rows;    ///< by total_ns descending, then name; layers, steps in natural order, "-" last
 
     /// begun = spans + estimated + lost + left out: what the stream itself shows, checked against stats.begun by

@@ -1,12 +1,8 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "export/write_whole.hpp"
 #include "lapwing/brick_report.hpp"
 
 // By hand and not by a JSON library: the number of decimals is part of the format.
@@ -89,32 +85,6 @@ std::string category_json(const CategoryStats& category, uint64_t total_ns) {
                        category.total_elements, category.percentage(total_ns));
 }
 
-Error unwritable(const std::string& path) {
-    const int code = errno;
-    return {Errc::kUnwritable, code,
-            "cannot write " + path + ": " + std::strerror(code) + "; name a file in a folder that may be written"};
-}
-
-// Beside the file and renamed over it, so that there is always a whole one.
-Status write_whole(const std::string& path, const std::string& text) {
-    const std::string beside = path + ".tmp." + std::to_string(getpid());
-    const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) return unwritable(path);
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) break;
-        done += static_cast<std::size_t>(wrote);
-    }
-    const bool kept = done == text.size() && ::fsync(file) == 0;
-    Status status = kept ? Status{} : Status(unwritable(path));
-    if (::close(file) != 0 && status.ok()) status = unwritable(path);
-    if (status.ok() && std::rename(beside.c_str(), path.c_str()) != 0) status = unwritable(path);
-    if (!status.ok()) ::unlink(beside.c_str());
-    return status;
-}
-
 std::string tile_json(const TileStats& tile) {
     return fmt::format(
         R"({{"level":"{}","count":{},"total_ns":{},"avg_us":{:.2f},"min_us":{:.2f},"max_us":{:.2f},"gflops":{:.2f},)"
@@ -147,7 +117,7 @@ std::string to_json(const BrickSnapshot& bricks) {
 }
 
 Status write_json(const BrickSnapshot& bricks, const std::string& path) {
-    return write_whole(path, to_json(bricks) + "\n");
+    return detail::write_whole(path, to_json(bricks) + "\n");
 }
 
 std::string tile_stats_to_json(const TileSnapshot& tiles) {

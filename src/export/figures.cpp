@@ -67,6 +67,11 @@ std::string ratio_text(double value) {
     return fmt::format("{:.{}g}", value, std::fabs(value) < 999.5 ? 3 : 9);
 }
 
+std::string significant_text(double value) {
+    const double size = std::fabs(value);
+    return size < 999.5 || size >= 999'999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
 std::string counted(uint64_t count, const char* singular, const char* plural) {
     return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }

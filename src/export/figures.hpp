@@ -22,6 +22,10 @@ namespace lapwing::detail {
 /// A ratio such as spans a step, with at most three significant digits and no trailing zeros ("35", "1.5", "0.031").
 [[nodiscard]] std::string ratio_text(double value);
 
+/// Any figure with three significant digits ("0.00123", "12.3", "1230"), 0 as "0"; beyond six digits by a power of
+/// ten ("1.23e+09").
+[[nodiscard]] std::string significant_text(double value);
+
 /// "1 step", "2 steps".
 [[nodiscard]] std::string counted(uint64_t count, const char* singular, const char* plural);
 

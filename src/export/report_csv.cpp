@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "export/known.hpp"
+#include "export/roofline_text.hpp"
 #include "lapwing/report.hpp"
 
 namespace lapwing {
@@ -32,6 +33,15 @@ std::string step_fields(const ReportRow& row) {
     return fmt::format("{},{},{},{},", row.step->armed ? 1 : 0, gpu_ns, row.step->wall_ns, row.step->dispatches);
 }
 
+std::string roofline_fields(const ReportRow& row) {
+    if (!row.roofline) return ",,,,,,,,";
+    const RooflineFigures& figures = *row.roofline;
+    return fmt::format("{},{},{},{},{},{},{},{},", or_empty(figures.gflops), or_empty(figures.gb_s),
+                       or_empty(figures.intensity), or_empty(figures.share), or_empty(figures.compute_share),
+                       or_empty(figures.memory_share), figures.bound == Bound::kUnknown ? "" : to_text(figures.bound),
+                       figures.model_error ? 1 : 0);
+}
+
 }    // namespace
 
 std::string to_csv(const Report& report, std::size_t top) {
@@ -46,6 +56,8 @@ std::string to_csv(const Report& report, std::size_t top) {
         "warmup_count,warmup_ns,scaled_total_ns,scaled_error_ns,below_floor,";
     const bool steps = report.by == GroupBy::kStep;
     if (steps) out += "step_armed,step_gpu_ns,step_wall_ns,step_executed,";
+    const bool work = detail::has_work(report);
+    if (work) out += "gflops,gb_s,intensity,roofline_share,compute_share,memory_share,bound,model_error,";
     out += "report_begun,report_measured,report_estimated,report_lost,report_left_out\n";
     for (const ReportRow* row : detail::select_rows(report, top).rows) {
         const Distribution& spans = row->spans;
@@ -59,6 +71,7 @@ std::string to_csv(const Report& report, std::size_t top) {
                        row->scaled ? fmt::format("{}", row->scaled->total_ns) : std::string{},
                        row->scaled ? or_empty(row->scaled->error_ns) : std::string{}, row->below_floor);
         if (steps) out += step_fields(*row);
+        if (work) out += roofline_fields(*row);
         out += accounting + "\n";
     }
     return out;

@@ -142,6 +142,32 @@ Json budget_json(const Report& report) {
                 {"changes", stats.stride_changes}};
 }
 
+Json roofline_json(const RooflineFigures& figures) {
+    return Json{{"executions", figures.executions},
+                {"total_ns", figures.total_ns},
+                {"gflops", or_null(figures.gflops)},
+                {"gb_s", or_null(figures.gb_s)},
+                {"intensity", or_null(figures.intensity)},
+                {"share", or_null(figures.share)},
+                {"compute_share", or_null(figures.compute_share)},
+                {"memory_share", or_null(figures.memory_share)},
+                {"bound", figures.bound == Bound::kUnknown ? Json(nullptr) : Json(to_text(figures.bound))},
+                {"model_error", figures.model_error}};
+}
+
+// What the shares are of; only where peaks were asked for.
+Json peaks_json(const Report& report) {
+    Json devices = Json::array();
+    for (const AppliedPeaks& applied : report.peaks)
+        devices.push_back(Json{{"id", applied.device},
+                               {"device", applied.peaks.device},
+                               {"origin", text_or_null(applied.peaks.origin)},
+                               {"flops", or_null(applied.peaks.flops(*report.arithmetic))},
+                               {"bytes_per_s", or_null(applied.peaks.bytes_per_s)},
+                               {"launch_ns", or_null(applied.peaks.launch_ns)}});
+    return Json{{"arithmetic", to_text(*report.arithmetic)}, {"devices", std::move(devices)}};
+}
+
 Json row_json(const Report& report, const ReportRow& row) {
     Json out{{"name", row.name}, {"kind", row.kind}};
     out.update(distribution_json(row.spans));
@@ -161,6 +187,7 @@ Json row_json(const Report& report, const ReportRow& row) {
                            {"wall_ns", step.finished ? Json(step.wall_ns) : Json(nullptr)},
                            {"dispatches", step.finished ? Json(step.dispatches) : Json(nullptr)}};
     }
+    if (row.roofline) out["roofline"] = roofline_json(*row.roofline);
     return out;
 }
 
@@ -203,6 +230,7 @@ std::string to_json(const Report& report, std::size_t top) {
     out["percentiles"] = "exact";
     out["floor_subtracted"] = report.floor == FloorTime::kSubtracted;
     out["total_ns"] = report.total_ns;
+    if (report.arithmetic) out["peaks"] = peaks_json(report);
     out["rows"] = Json::array();
     for (const ReportRow* row : selection.rows) out["rows"].push_back(row_json(report, *row));
     out["rows_left_out"] = Json{{"count", selection.left_out}, {"total_ns", selection.left_out_ns}};

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "export/figures.hpp"
+#include "export/roofline_text.hpp"
 #include "export/untimed.hpp"
 #include "lapwing/report.hpp"
 
@@ -276,6 +277,8 @@ std::vector<ReportNote> notes_of(const Report& report) {
     note_losses(report, notes);
     note_steps(report, notes);
     note_times(report, notes);
+    for (ReportNote& note : detail::roofline_notes(report))
+        note.warning ? notes.warn(std::move(note.text)) : notes.tell(std::move(note.text));
     return notes.take();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "export/figures.hpp"
+#include "export/roofline_text.hpp"
 
 namespace lapwing::detail {
 namespace {
@@ -71,6 +72,21 @@ void add_step_columns(TableBuilder& builder) {
     });
 }
 
+void add_roofline_columns(const Report& report, TableBuilder& builder) {
+    const auto rate = [](std::optional<double> RooflineFigures::*member) {
+        return [member](const ReportRow& row) -> std::string {
+            return row.roofline && (*row.roofline).*member ? significant_text(*((*row.roofline).*member)) : kAbsent;
+        };
+    };
+    builder.add("GFLOP/s", 2, rate(&RooflineFigures::gflops));
+    builder.add("GB/s", 2, rate(&RooflineFigures::gb_s));
+    if (!report.arithmetic) return;
+    builder.add("of roof", 0, [](const ReportRow& row) { return row.roofline ? roof_cell(*row.roofline) : kAbsent; });
+    builder.add("bound by", 4, [](const ReportRow& row) -> std::string {
+        return row.roofline && row.roofline->bound != Bound::kUnknown ? to_text(row.roofline->bound) : kAbsent;
+    });
+}
+
 bool has_per_step(const Report& report) {
     for (const ReportRow& row : report.rows) {
         if (row.per_step_ns) return true;
@@ -115,6 +131,7 @@ std::vector<TextColumn> make_columns(const Report& report, const std::vector<con
         const std::optional<double> share = known_share(report, row);
         return share ? percent_cell(*share) + " %" : std::string{kAbsent};
     });
+    if (has_work(report)) add_roofline_columns(report, builder);
     if (report.warmup_spans != 0) {
         builder.add("1st use", 5, [](const ReportRow& row) { return first_use(row.warmup_count, row.warmup_ns); });
     }

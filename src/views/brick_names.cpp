@@ -7,7 +7,7 @@
 namespace lapwing::detail {
 
 BrickNames::BrickNames(uint16_t max_named) : max_bricks_(kBrickIdCount + max_named) {
-    for (const BrickId id : all_brick_ids()) bricks_.push_back({to_text(id), category_of(id)});
+    for (const BrickId id : all_brick_ids()) bricks_.push_back({to_text(id), category_of(id), {}});
     for (std::size_t i = 0; i < kBrickCategoryCount; ++i)
         categories_.emplace_back(to_text(static_cast<BrickCategory>(i)));
 }
@@ -43,7 +43,7 @@ Result<uint16_t> BrickNames::add_locked(std::string_view name, BrickCategory cat
                      "no room for brick \"" + std::string(name) + "\": there are " + std::to_string(bricks_.size()) +
                          " names already; raise BrickProfilerOptions::max_named_bricks, or use fewer names"};
     const auto key = static_cast<uint16_t>(bricks_.size());
-    bricks_.push_back({std::string(name), category});
+    bricks_.push_back({std::string(name), category, {}});
     keys_.emplace(name, key);
     return key;
 }
@@ -63,6 +63,10 @@ BrickNames::Brick BrickNames::brick(uint16_t key) const {
     const std::lock_guard lock(mutex_);
     return bricks_[key];
 }
+void BrickNames::set_work(uint16_t key, const OpWork& work) {
+    const std::lock_guard lock(mutex_);
+    bricks_[key].work = work;
+}
 std::vector<std::string> BrickNames::categories() const {
     const std::lock_guard lock(mutex_);
     return categories_;
@@ -77,6 +81,8 @@ SiteId BrickNames::site(uint16_t key, int16_t layer, SpanKind kind, bool warmup)
     {
         const std::lock_guard lock(mutex_);
         site.op = bricks_[key].name;
+        site.flops = bricks_[key].work.flops;
+        site.bytes = bricks_[key].work.bytes;
         site.category = categories_[static_cast<std::size_t>(bricks_[key].category)];
     }
     site.label = site.op;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lapwing/brick_id.hpp"
+#include "lapwing/op_work.hpp"
 #include "lapwing/record.hpp"
 #include "lapwing/result.hpp"
 #include "views/brick_shard.hpp"
@@ -28,8 +29,10 @@ public:
     struct Brick {
         std::string name;
         BrickCategory category = BrickCategory::kOther;
+        OpWork work{};
     };
     [[nodiscard]] Brick brick(uint16_t key) const;
+    void set_work(uint16_t key, const OpWork& work);
     [[nodiscard]] std::vector<std::string> categories() const;
     [[nodiscard]] uint16_t size() const;
 

@@ -155,6 +155,13 @@ Status BrickProfiler::set_brick_bottleneck(std::string_view name, BrickBottlenec
     return {};
 }
 
+Status BrickProfiler::set_brick_work(std::string_view name, const OpWork& work) {
+    const Result<BrickKey> key = brick(name);
+    if (!key.ok()) return key.error();
+    impl_->names.set_work(key->value(), work);
+    return {};
+}
+
 // --- Waiting and layers ----------------------------------------------------------------------------------------------
 
 void BrickProfiler::set_sync_function(SyncFunction function, void* context) noexcept {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "views/arithmetic.hpp"
@@ -15,6 +17,9 @@ namespace {
 
 constexpr std::size_t kNoRow = ~std::size_t{0};
 constexpr std::size_t kInNoRow = kNoRow - 1;    // looked at, and left out
+
+// What makes two executions equal work. An absent figure comes before 0.
+using WorkKey = std::tuple<uint32_t, std::optional<uint64_t>, std::optional<uint64_t>>;
 
 // A row while spans are still added to it.
 struct OpenRow {
@@ -29,6 +34,7 @@ struct OpenRow {
     int64_t counted_ns = 0;    // in steps of the headline
     uint64_t counted_spans = 0;
     StepTotals sampled;
+    std::map<WorkKey, WorkEntry> work;
 };
 
 std::string name_of(const Site& site, GroupBy by) {
@@ -105,6 +111,7 @@ public:
             }
             row.durations.push_back(duration_ns);
             row.below_floor += floor_ns && device && read_ns <= *floor_ns ? 1 : 0;
+            if (site.flops || site.bytes) add_work(row, site, device ? track.info.device : 0, duration_ns);
             row.estimated_count += site.validity == Validity::kEstimated ? 1 : 0;
             if (device && steps_[step].counted) {
                 row.counted_ns = saturating_add(row.counted_ns, duration_ns);
@@ -133,6 +140,14 @@ private:
     [[nodiscard]] std::optional<int64_t> floor_of(const ModelTrack& track) const {
         const auto device = model_.devices().find(track.info.device);
         return device == model_.devices().end() ? std::nullopt : device->second.clock.floor_ns;
+    }
+
+    static void add_work(OpenRow& row, const Site& site, uint32_t device, int64_t duration_ns) {
+        WorkEntry& entry = row.work[{device, site.flops, site.bytes}];
+        entry.work = {site.flops, site.bytes};
+        entry.device = device;
+        ++entry.executions;
+        entry.total_ns = saturating_add(entry.total_ns, duration_ns);
     }
 
     std::size_t open_row(const ModelTrack& track, const Site& site, StepIndex step) {
@@ -211,6 +226,8 @@ ReportRow finish(OpenRow& open, uint64_t counted_steps, const StepSample& sample
     row.warmup_ns = open.warmup_ns;
     row.estimated_count = open.estimated_count;
     row.below_floor = open.below_floor;
+    for (const auto& [key, entry] : open.work) row.work.push_back(entry);
+    if (!row.work.empty()) row.roofline = roofline(row.work, {});
     const bool of_steps = by != GroupBy::kStep && row.kind != to_text(SpanKind::kHost);
     if (of_steps && sample.scales() && sample.size > 0) row.scaled = open.sampled.scaled(sample);
     if (of_steps && counted_steps != 0) {

@@ -1,6 +1,6 @@
 // A program under test: writes a small recording, as a program with the layer inside would. With no FILE it writes to
 // $LAPWING_OUT, for the run $LAPWING_RUN. Usage: write_recording [--spans N] [--steps N] [--lost N] [--executed N]
-// [--max-bytes N] [--unfinished] [FILE]
+// [--max-bytes N] [--step-ns N] [--flops N] [--bytes N] [--unfinished] [FILE]
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +20,9 @@ struct Contents {
     uint64_t lost = 0;
     uint64_t executed = 0;     // beside those begun
     uint64_t max_bytes = 0;    // of one file
+    uint64_t step_ns = 0;      // of a span and its own step, 60 % of it on the device; 0 = 100 ns, all in step 0
+    uint64_t flops = 0;        // of each span; 0 = not known
+    uint64_t bytes = 0;
     bool finished = true;
 };
 
@@ -36,6 +39,8 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     site.op = "MUL_MAT";
     site.kernel = "mul_mat";
     site.layer = 0;
+    if (contents.flops != 0) site.flops = contents.flops;
+    if (contents.bytes != 0) site.bytes = contents.bytes;
     ProcessInfo process{.pid = 42, .command = "write_recording", .lapwing_version = "0", .level = "kernel"};
     if (const char* step = std::getenv("LAPWING_STEP")) process.step = step;
     if (const char* skip = std::getenv("LAPWING_SKIP")) process.skip = std::strtoull(skip, nullptr, 10);
@@ -44,15 +49,20 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     if (Status s = sink.track({.id = kQueue, .kind = TrackKind::kDeviceQueue, .device = 1, .name = "queue 0"}); !s)
         return s;
     if (Status s = sink.site(1, site); !s) return s;
+    const uint64_t every = contents.step_ns == 0 ? 100 : contents.step_ns;
     for (uint64_t i = 0; i < contents.spans; ++i) {
-        const SpanRecord span{
-            .begin_ns = int64_t(1000 + i * 100), .duration_ns = 60, .site = 1, .step = 0, .track = kQueue};
+        const SpanRecord span{.begin_ns = int64_t(1000 + i * every),
+                              .duration_ns = int64_t(every * 6 / 10),
+                              .site = 1,
+                              .step = contents.step_ns == 0 ? 0 : uint32_t(i),
+                              .track = kQueue};
         if (Status s = sink.spans({&span, 1}); !s) break;    // a full disk: the statistics still come
     }
     for (uint64_t i = 0; i < contents.steps; ++i) {
-        const auto begin = int64_t(1000 + i * 100);
-        if (Status s = sink.step({.index = uint32_t(i), .begin_ns = begin, .end_ns = begin + 100, .dispatches = 1}); !s)
-            break;
+        const auto begin = int64_t(1000 + i * every);
+        const StepRecord step{
+            .index = uint32_t(i), .begin_ns = begin, .end_ns = begin + int64_t(every), .dispatches = 1};
+        if (Status s = sink.step(step); !s) break;
     }
     RecordingStats stats;
     stats.begun = contents.spans + contents.lost;
@@ -60,7 +70,7 @@ lapwing::Status write(lapwing::SpanSink& sink, const Contents& contents) {
     stats.lost[LossReason::kRingFull] = contents.lost;
     stats.executed_dispatches = stats.begun + contents.executed;
     stats.window_begin_ns = 1000;
-    stats.window_end_ns = int64_t(1000 + contents.spans * 100);
+    stats.window_end_ns = int64_t(1000 + contents.spans * every);
     stats.final = contents.finished;
     const Status told = sink.stats(stats);
     const Status closed = sink.close();
@@ -79,6 +89,9 @@ int main(int argc, char** argv) {
                            : argument == "--lost"      ? &contents.lost
                            : argument == "--executed"  ? &contents.executed
                            : argument == "--max-bytes" ? &contents.max_bytes
+                           : argument == "--step-ns"   ? &contents.step_ns
+                           : argument == "--flops"     ? &contents.flops
+                           : argument == "--bytes"     ? &contents.bytes
                                                        : nullptr;
         if (number != nullptr && i + 1 < argc) {
             ++i;
