@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
     add_report_command(app, exit_code);
     add_graph_command(app, exit_code);
     add_divergence_command(app, exit_code);
+    add_tune_command(app, exit_code);
     add_devices_command(app, exit_code);
     add_bench_command(app, exit_code);
     app.footer(kFooter);    // last: subcommands inherit what is there when they are added

@@ -60,6 +60,7 @@
 #include "lapwing/result.hpp"               // IWYU pragma: export
 #include "lapwing/roofline.hpp"             // IWYU pragma: export
 #include "lapwing/round_trip.hpp"           // IWYU pragma: export
+#include "lapwing/run_config.hpp"           // IWYU pragma: export
 #include "lapwing/seq_cell.hpp"             // IWYU pragma: export
 #include "lapwing/sim_backend.hpp"          // IWYU pragma: export
 #include "lapwing/sink.hpp"                 // IWYU pragma: export
@@ -79,4 +80,7 @@
 #include "lapwing/tile_stats.hpp"           // IWYU pragma: export
 #include "lapwing/timer_pool.hpp"           // IWYU pragma: export
 #include "lapwing/timer_reading.hpp"        // IWYU pragma: export
+#include "lapwing/tuner.hpp"                // IWYU pragma: export
+#include "lapwing/tuner_model.hpp"          // IWYU pragma: export
+#include "lapwing/tuner_report.hpp"         // IWYU pragma: export
 #include "lapwing/units.hpp"                // IWYU pragma: export

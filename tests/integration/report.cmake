@@ -12,3 +12,8 @@ if(TARGET lapwing_cli)
     ENVIRONMENT LAPWING=$<TARGET_FILE:lapwing_cli> WRITE_RECORDING=$<TARGET_FILE:write_recording>
                 LAPWING_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 endif()
+if(TARGET lapwing_cli)
+  lapwing_python_tests(tune_command_test
+    ENVIRONMENT LAPWING=$<TARGET_FILE:lapwing_cli> WRITE_RECORDING=$<TARGET_FILE:write_recording>
+                LAPWING_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+endif()

@@ -9,6 +9,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(vulkan_environment
   LAPWING=$<TARGET_FILE:lapwing_cli>
   TEST_PROGRAMS=$<$<TARGET_EXISTS:vk_run>:${PROJECT_BINARY_DIR}/tests/programs>
+  LAPWING_SOURCE_DIR=${PROJECT_SOURCE_DIR}
   TEST_LAYERS=${PROJECT_BINARY_DIR}/lib/test_layers
   TEST_WORKLOADS=${PROJECT_SOURCE_DIR}/build/workloads
   TEST_SHADER_CACHE=${PROJECT_SOURCE_DIR}/build/shader-cache)
@@ -75,6 +76,7 @@ lapwing_vulkan_tests(vulkan_ends_test DRIVERS lavapipe swiftshader)
 lapwing_vulkan_tests(vulkan_processes_test TIMED DRIVERS lavapipe swiftshader)
 # Programs that nobody here wrote. ggml and ncnn need 16-bit storage, which SwiftShader lacks; Dawn refuses lavapipe.
 lapwing_vulkan_tests(vulkan_llama_test TIMED DRIVERS lavapipe LABELS llama TIMEOUT 300)
+lapwing_vulkan_tests(vulkan_tune_test TIMED DRIVERS lavapipe LABELS llama TIMEOUT 600)
 lapwing_vulkan_tests(vulkan_batching_test DRIVERS lavapipe LABELS llama SLOW Batching TIMEOUT 1800)
 lapwing_vulkan_tests(vulkan_upscayl_test DRIVERS lavapipe LABELS programs TIMEOUT 300)
 lapwing_vulkan_tests(vulkan_ffmpeg_test DRIVERS lavapipe swiftshader LABELS programs TIMEOUT 300)
