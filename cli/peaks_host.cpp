@@ -140,16 +140,20 @@ std::size_t triad_elements(std::vector<std::string>& notes) {
     if (3 * bytes < 2 * cached)
         notes.push_back(fmt::format("bytes_per_s: the three arrays of {} MiB partly fit the cache of {} MiB",
                                     bytes >> 20, cached >> 20));
-    return std::max<std::size_t>(bytes / sizeof(double), 1024);
+    return std::max<std::size_t>(bytes / sizeof(double), std::size_t{1} << 20);
 }
 
-// STREAM's triad: 24 bytes an element. The read of a line before it is written is not counted, as there.
+// STREAM's triad: 24 bytes an element. The read of a line before it is written is not counted, as there. A round takes
+// the next slice of the arrays, so that rounds are short and a slice has left the caches when its turn comes again.
+constexpr std::size_t kSlices = 16;
 std::vector<double> measure_memory(unsigned threads, int rounds, std::vector<std::string>& notes) {
-    const std::size_t share = triad_elements(notes) / threads;
+    const std::size_t slice = triad_elements(notes) / threads / kSlices;
+    const std::size_t share = slice * kSlices;
     const auto a = std::make_unique_for_overwrite<double[]>(share * threads);
     const auto b = std::make_unique_for_overwrite<double[]>(share * threads);
     const auto c = std::make_unique_for_overwrite<double[]>(share * threads);
     volatile double scalar = 3;
+    std::vector<std::size_t> rounds_of(std::size_t{threads} * 8);    // a cache line each
     bool touched = false;
     const auto sweep = [&](unsigned thread) {
         double* const to = a.get() + share * thread;
@@ -160,14 +164,15 @@ std::vector<double> measure_memory(unsigned threads, int rounds, std::vector<std
             for (std::size_t i = 0; i < share; ++i) to[i] = first[i] = second[i] = 1;
             return;
         }
-        for (std::size_t i = 0; i < share; ++i) to[i] = first[i] + factor * second[i];
+        const std::size_t from = rounds_of[std::size_t{thread} * 8]++ % kSlices * slice;
+        for (std::size_t i = from; i < from + slice; ++i) to[i] = first[i] + factor * second[i];
         asm volatile("" : : "r"(to) : "memory");
     };
     (void)on_all(threads, 0, sweep);
     touched = true;
-    const double bytes = 3.0 * sizeof(double) * static_cast<double>(share * threads);
+    const double bytes = 3.0 * sizeof(double) * static_cast<double>(slice * threads);
     std::vector<double> out;
-    for (const double ns : on_all(threads, rounds, sweep)) out.push_back(bytes / ns * 1e9);
+    for (const double ns : on_all(threads, rounds * static_cast<int>(kSlices), sweep)) out.push_back(bytes / ns * 1e9);
     return out;
 }
 
@@ -193,7 +198,7 @@ DevicePeaks measure_host_peaks(const BenchEffort& effort) {
     out.notes.push_back(fmt::format("f32_flops: {} on {} threads, best of {} rounds; their median is {:.3g}",
                                     kernel.name, threads, effort.rounds * kFmaRounds, flops->median));
     out.notes.push_back(fmt::format("bytes_per_s: triad on {} threads, best of {} rounds; their median is {:.3g}",
-                                    threads, effort.rounds, bytes->median));
+                                    threads, effort.rounds * static_cast<int>(kSlices), bytes->median));
     out.notes.emplace_back("f16_flops, int8_ops: not measured on the host");
     return out;
 }
