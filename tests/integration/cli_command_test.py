@@ -17,7 +17,7 @@ class Command(CommandTest):
 
     def test_help_lists_what_works_and_nothing_else(self):
         lines = self.lapwing("--help").stdout.split("Subcommands:\n")[1].split("\n\n")[0].splitlines()
-        self.assertEqual([line.split()[0] for line in lines], ["run", "report", "graph", "devices", "bench"])
+        self.assertEqual([line.split()[0] for line in lines], ["run", "report", "graph", "divergence", "tune", "devices", "bench"])
 
     def test_help_of_run_shows_where_the_program_goes(self):
         self.assertIn("-- CMD ...", self.lapwing("run", "--help").stdout)
@@ -27,7 +27,7 @@ class Command(CommandTest):
 
     def test_unknown_subcommand_is_answered_with_those_that_there_are(self):
         self.assert_refused(self.lapwing("frobnicate", "x"), 2, "there is no command 'frobnicate'",
-                            "run, report, graph, devices and bench", "see: lapwing --help")
+                            "run, report, graph, divergence, tune, devices and bench", "see: lapwing --help")
         self.assert_refused(self.lapwing("--frobnicate"), 2, "lapwing does not know '--frobnicate'")
 
     def test_what_is_too_much_or_missing_is_named(self):
