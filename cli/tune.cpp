@@ -57,12 +57,12 @@ struct Run {
 };
 
 Result<Run> load(const std::string& file, const TuneOptions& options, const MachinePeaks* peaks) {
-    const Result<RunConfig> config = config_of(file, options);
-    if (!config.ok()) return config.error();
     const std::unique_ptr<ReportBuilder> builder = make_report_builder();
     const Result<ReadSummary> read = read_recording(file, *builder);
     if (!read.ok()) return read.error();
     if (read->torn) say(file + " is torn: what comes before is used");
+    const Result<RunConfig> config = config_of(file, options);
+    if (!config.ok()) return config.error();
     Result<TunerProfile> profile = tuner_profile_of(*builder, *config, peaks);
     if (!profile.ok()) return Error{profile.error().code, 0, file + ": " + profile.error().message};
     Run out;
