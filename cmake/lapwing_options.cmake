@@ -6,6 +6,7 @@ option(LAPWING_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(LAPWING_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 # Needs exceptions: a hook that runs out of memory lets the program's call through untouched.
 option(LAPWING_BUILD_VULKAN_LAYER "Build the Vulkan layer, where the Vulkan backend is built" ON)
+option(LAPWING_BUILD_OPENCL_LAYER "Build the OpenCL layer, where the OpenCL backend is built" ON)
 option(LAPWING_WERROR "Treat warnings as errors" OFF)
 set(LAPWING_BACKEND_OPENCL AUTO CACHE STRING "OpenCL backend and layer: AUTO, ON (fail without headers) or OFF")
 set_property(CACHE LAPWING_BACKEND_OPENCL PROPERTY STRINGS AUTO ON OFF)

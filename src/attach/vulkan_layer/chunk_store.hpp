@@ -7,7 +7,7 @@
 
 #include "backends/vulkan/query_chunks.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// Threads: any. Never calls back, and takes no other lock: recordings may die while DeviceQueues' mutex is held.
 class ChunkStore {
@@ -39,4 +39,4 @@ private:
     vulkan::QueryChunks chunks_;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,7 +4,7 @@
 
 #include "attach/vulkan_layer/device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 void CommandBuffer::begin(const VkCommandBufferBeginInfo& info) noexcept {
     recording_.reset();
@@ -215,4 +215,4 @@ void CommandBuffer::execute(const CommandBuffer& secondary) noexcept {
     }
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

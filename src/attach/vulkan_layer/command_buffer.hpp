@@ -11,7 +11,7 @@
 #include "attach/vulkan_layer/label_stack.hpp"
 #include "attach/vulkan_layer/recording.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 class Device;
 
@@ -102,4 +102,4 @@ private:
     bool chained_ = false;    // the last stamp of the newest chunk also begins the next command
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

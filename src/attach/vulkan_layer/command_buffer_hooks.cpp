@@ -2,7 +2,7 @@
 #include "attach/vulkan_layer/hooks.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 VKAPI_ATTR VkResult VKAPI_CALL CreateCommandPool(VkDevice device, const VkCommandPoolCreateInfo* info,
@@ -92,4 +92,4 @@ std::span<const NamedHook> command_buffer_hooks() noexcept {
     return kHooks;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

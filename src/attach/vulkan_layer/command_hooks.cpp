@@ -1,9 +1,9 @@
 // Commands that are work, render passes, and the secondaries a command buffer executes.
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 using vulkan::DeviceTable;
@@ -170,4 +170,4 @@ std::span<const NamedHook> command_hooks() noexcept {
     return kHooks;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -2,7 +2,7 @@
 
 #include "attach/vulkan_layer/chunk_store.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 CopyStore::CopyStore(const vulkan::DeviceTable& table, VkDevice device, const Setup& setup)
     : vk_(table),
@@ -140,4 +140,4 @@ void CopyStore::destroy() noexcept {
     copies_.clear();
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

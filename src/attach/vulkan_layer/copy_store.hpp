@@ -14,7 +14,7 @@
 #include "backends/vulkan/result_cells.hpp"
 #include "lapwing/loss.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// A command buffer that copies every result of one recording, its secondaries included, to cells of its own, or one
 /// that stamps. It is inserted into the program's submits, one at a time, again and again.
@@ -92,4 +92,4 @@ private:
     uint32_t refusals_ = 0;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 Device::Device(VkDevice device, const vulkan::DeviceTable& table, const vulkan::DeviceTraits& traits,
                const CopyStore::Setup& setup, Session& session)
@@ -56,4 +56,4 @@ PoolFamily Device::family_of(VkCommandPool pool) const noexcept {
     return family;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

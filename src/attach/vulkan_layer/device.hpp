@@ -8,16 +8,16 @@
 #include <optional>
 #include <unordered_map>
 
+#include "attach/session/session.hpp"
 #include "attach/vulkan_layer/chunk_store.hpp"
 #include "attach/vulkan_layer/command_buffer.hpp"
 #include "attach/vulkan_layer/copy_store.hpp"
 #include "attach/vulkan_layer/device_queues.hpp"
 #include "attach/vulkan_layer/pipelines.hpp"
-#include "attach/vulkan_layer/session.hpp"
 #include "backends/vulkan/device_clock.hpp"
 #include "backends/vulkan/entry_points.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// The parts that follow what the program does with a device.
 /// Threads: any.
@@ -60,4 +60,4 @@ private:
     DeviceQueues queues_;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

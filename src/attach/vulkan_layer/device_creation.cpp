@@ -1,12 +1,12 @@
 // Creating a device with the clock calibration that the program did not ask for, and the end of a device.
 #include <cstring>
 
-#include "attach/vulkan_layer/cost_meter.hpp"
-#include "attach/vulkan_layer/host_time.hpp"
+#include "attach/session/cost_meter.hpp"
+#include "attach/session/host_time.hpp"
 #include "attach/vulkan_layer/instance.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // What the loader hands over under `function`; null where it does not.
@@ -147,4 +147,4 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
     if (entry->vk.DestroyDevice != nullptr) entry->vk.DestroyDevice(device, allocator);
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "attach/session/host_time.hpp"
 #include "attach/vulkan_layer/chunk_store.hpp"
-#include "attach/vulkan_layer/host_time.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // vkDestroyDevice waits this long, from the last result that came, for results that a driver is late with.
@@ -195,4 +195,4 @@ void DeviceQueues::abandon_at_exit() noexcept {
     }
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

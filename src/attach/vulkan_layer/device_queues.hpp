@@ -13,15 +13,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "attach/session/session.hpp"
 #include "attach/vulkan_layer/pipelines.hpp"
-#include "attach/vulkan_layer/session.hpp"
 #include "attach/vulkan_layer/site_cache.hpp"
 #include "attach/vulkan_layer/submission.hpp"
 #include "backends/vulkan/device_clock.hpp"
 #include "backends/vulkan/query_chunks.hpp"
 #include "lapwing/detail/stamp_floor.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// Follows every submit from its registration to its results.
 ///
@@ -219,4 +219,4 @@ private:
     std::vector<SpanRecord> spans_;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -1,11 +1,11 @@
 // Reading results of what the program has seen complete, and making spans of them. Never waits.
 #include <algorithm>
 
+#include "attach/session/host_time.hpp"
 #include "attach/vulkan_layer/chunk_store.hpp"
 #include "attach/vulkan_layer/device_queues.hpp"
-#include "attach/vulkan_layer/host_time.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // A driver may say NOT_READY for work that the program has seen complete. It is asked again at once, then at later
@@ -283,4 +283,4 @@ void DeviceQueues::announce_clock() {
     session_.update_device(info_);
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -5,7 +5,7 @@
 
 #include "backends/vulkan/entry_points.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 struct OtherName {
@@ -39,4 +39,4 @@ bool hook_stands_alone(const char* name) noexcept {
     return std::string_view(name).find("DebugUtils") != std::string_view::npos;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// One row of a group's table.
 struct NamedHook {
@@ -34,4 +34,4 @@ template <class Function>
 /// through the instance, and what they then call is the device's table, which the layers fill.
 [[nodiscard]] bool hook_stands_alone(const char* name) noexcept;
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

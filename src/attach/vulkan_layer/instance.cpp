@@ -2,11 +2,12 @@
 
 #include <cstring>
 
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
+#include "attach/vulkan_layer/identity.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 VkLayerInstanceCreateInfo* link_info(const VkInstanceCreateInfo& info) noexcept {
@@ -53,6 +54,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
     cost.resume();
     if (result != VK_SUCCESS) return result;
     try {
+        identify_layer(kIdentity);
         static_cast<void>(process_config());    // a bad setting is reported here, once
         registry().add_instance(describe(*instance, next, *info));
     } catch (...) {
@@ -111,4 +113,4 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, c
     return theirs != nullptr || hook_stands_alone(name) ? hook : nullptr;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,7 +4,7 @@
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan_core.h>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// What the loader asks the layer for, by name. Device-level names answer with hooks too, as loaders and layers above
 /// fetch them through the instance.
@@ -15,4 +15,4 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical_device, c
                                              const VkAllocationCallbacks* allocator, VkDevice* device);
 VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCallbacks* allocator);
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

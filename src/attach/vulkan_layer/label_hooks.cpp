@@ -1,11 +1,11 @@
 // Labels in command buffers and on queues, and names of objects, of VK_EXT_debug_utils and of its forerunner
 // VK_EXT_debug_marker.
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
+#include "attach/session/host_time.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
-#include "attach/vulkan_layer/host_time.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 void push_label(VkCommandBuffer handle, const char* label) noexcept {
@@ -117,4 +117,4 @@ std::span<const NamedHook> label_hooks() noexcept {
     return kHooks;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

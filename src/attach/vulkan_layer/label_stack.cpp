@@ -4,7 +4,7 @@
 
 #include "attach/vulkan_layer/names.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 void LabelStack::push(const char* label) {
     if (depth_ < kMaxDepth) {
@@ -45,4 +45,4 @@ const std::string* LabelStack::interned(Entry& entry, LabelTable& table) {
     return entry.interned;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

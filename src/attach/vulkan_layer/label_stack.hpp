@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "attach/vulkan_layer/label_table.hpp"
+#include "attach/session/label_table.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// The labels that name one command. Null = none.
 struct CommandLabels {
@@ -51,4 +51,4 @@ private:
     std::size_t depth_ = 0;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

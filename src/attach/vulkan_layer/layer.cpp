@@ -12,8 +12,8 @@ vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
         version->loaderLayerInterfaceVersion < 2)
         return VK_ERROR_INITIALIZATION_FAILED;
     version->loaderLayerInterfaceVersion = std::min<uint32_t>(version->loaderLayerInterfaceVersion, 2);
-    version->pfnGetInstanceProcAddr = lapwing::vulkan_layer::get_instance_proc_addr;
-    version->pfnGetDeviceProcAddr = lapwing::vulkan_layer::get_device_proc_addr;
+    version->pfnGetInstanceProcAddr = lapwing::attach::vulkan_layer::get_instance_proc_addr;
+    version->pfnGetDeviceProcAddr = lapwing::attach::vulkan_layer::get_device_proc_addr;
     version->pfnGetPhysicalDeviceProcAddr = nullptr;
     return VK_SUCCESS;
 }

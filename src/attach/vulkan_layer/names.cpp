@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 constexpr std::size_t kMaxLayerDigits = 4;
@@ -120,4 +120,4 @@ Site make_site(SpanKind kind, const CommandNames& names, const std::array<uint32
     return site;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

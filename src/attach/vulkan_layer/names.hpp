@@ -8,7 +8,7 @@
 
 #include "lapwing/record.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// An op label taken apart. Views into the text that was parsed.
 struct OpName {
@@ -49,4 +49,4 @@ struct CommandNames {
 [[nodiscard]] Site make_site(SpanKind kind, const CommandNames& names, const std::array<uint32_t, 3>& grid,
                              bool warmup);
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -1,9 +1,9 @@
 // Shader modules and compute pipelines: what names a kernel where the program gives it no name.
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 VKAPI_ATTR VkResult VKAPI_CALL CreateShaderModule(VkDevice device, const VkShaderModuleCreateInfo* info,
@@ -78,4 +78,4 @@ std::span<const NamedHook> pipeline_hooks() noexcept {
     return kHooks;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

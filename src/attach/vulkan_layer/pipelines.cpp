@@ -7,7 +7,7 @@
 
 #include "attach/vulkan_layer/names.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 constexpr std::size_t kMaxPipelines = 65536;
@@ -127,4 +127,4 @@ bool PipelineTable::first_execution(PipelineInfo& pipeline) noexcept {
     return true;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -10,9 +10,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "attach/vulkan_layer/label_table.hpp"
+#include "attach/session/label_table.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// One pipeline. Kept after vkDestroyPipeline, since recordings still point to it.
 struct PipelineInfo {
@@ -70,4 +70,4 @@ private:
     std::atomic<uint64_t> generation_{0};
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

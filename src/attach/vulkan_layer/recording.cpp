@@ -3,11 +3,11 @@
 #include "attach/vulkan_layer/chunk_store.hpp"
 #include "attach/vulkan_layer/copy_store.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 Recording::~Recording() {
     copy_store.give_back(spare_copies);
     chunk_store.give_back(chunks);
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

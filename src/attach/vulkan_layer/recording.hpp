@@ -13,7 +13,7 @@
 #include "lapwing/loss.hpp"
 #include "lapwing/record.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 class ChunkStore;
 class CopyStore;
@@ -84,4 +84,4 @@ struct Recording {
     std::size_t copies_made = 0;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -5,7 +5,7 @@
 
 #include "lapwing/result.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // What this thread found last. Good while the registry's generation is the one it was found in.
@@ -146,4 +146,4 @@ void Registry::each_device(const std::function<void(Device&)>& visit) {
         if (entry->followed != nullptr) visit(*entry->followed);
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -11,12 +11,12 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "attach/session/process_state.hpp"
 #include "attach/vulkan_layer/command_buffer.hpp"
 #include "attach/vulkan_layer/device.hpp"
-#include "attach/vulkan_layer/process_state.hpp"
 #include "backends/vulkan/entry_points.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// What the layer keeps of an instance.
 struct Instance {
@@ -108,4 +108,4 @@ private:
 /// The process's registry. Never destroyed.
 [[nodiscard]] Registry& registry() noexcept;
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,7 +4,7 @@
 
 #include "attach/vulkan_layer/names.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // The session's table is bounded, this cache in front of it must be as well.
@@ -44,4 +44,4 @@ SiteId SiteCache::find(const RecordedOp& op, bool warmup, Session& session, uint
     return id;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

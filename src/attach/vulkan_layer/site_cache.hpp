@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "attach/session/session.hpp"
 #include "attach/vulkan_layer/recording.hpp"
-#include "attach/vulkan_layer/session.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// Threads: one at a time.
 class SiteCache {
@@ -33,4 +33,4 @@ private:
     uint64_t generation_ = 0;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,7 +4,7 @@
 #include "attach/vulkan_layer/chunk_store.hpp"
 #include "attach/vulkan_layer/device_queues.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 constexpr const char* kLaneName = "step";
@@ -165,4 +165,4 @@ void DeviceQueues::lose_lanes(Queue& queue, LossReason reason) noexcept {
     }
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

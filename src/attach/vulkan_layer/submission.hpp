@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
+#include "attach/session/queue_clock.hpp"
+#include "attach/session/step_clock.hpp"
 #include "attach/vulkan_layer/copy_store.hpp"
-#include "attach/vulkan_layer/queue_clock.hpp"
 #include "attach/vulkan_layer/recording.hpp"
-#include "attach/vulkan_layer/step_clock.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// One execution of a recording.
 struct Execution {
@@ -132,4 +132,4 @@ struct SubmitTicket {
     uint64_t lanes = 0;    ///< spans of steps that it begins
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,7 +4,7 @@
 #include "attach/vulkan_layer/chunk_store.hpp"
 #include "attach/vulkan_layer/device_queues.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // A program that resubmits one recording for ever without learning of completion piles up executions whose results are
@@ -255,4 +255,4 @@ bool DeviceQueues::take_back(const SubmitTicket& ticket) noexcept {
     return true;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

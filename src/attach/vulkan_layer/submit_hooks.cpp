@@ -1,11 +1,11 @@
 // Submits: registered before the driver sees them, taken back where it refuses them.
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
+#include "attach/session/host_track.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
-#include "attach/vulkan_layer/host_track.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 #include "attach/vulkan_layer/submit_rewrite.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // Kept per thread for their memory: a submit in steady state allocates nothing here.
@@ -142,4 +142,4 @@ std::span<const NamedHook> submit_hooks() noexcept {
     return kHooks;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // Bytes of a structure that may be copied to stand in front of replaced device masks; 0 = unknown.
@@ -155,4 +155,4 @@ std::span<const VkSubmitInfo2> SubmitRewrite::insert(std::span<const VkSubmitInf
     return batches2_;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

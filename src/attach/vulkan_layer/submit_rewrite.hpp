@@ -8,7 +8,7 @@
 
 #include "attach/vulkan_layer/submission.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 /// Whether command buffers may be inserted into a batch. Not into protected ones, whose command buffers may not write
 /// to memory that the host reads, and not where an extension unknown here stands in front of the list of device masks,
@@ -49,4 +49,4 @@ private:
     std::vector<ChainLink> links_;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -1,10 +1,10 @@
 // The calls in which a program learns that work is complete, and the life of what it waits on. Results are read here.
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
+#include "attach/session/host_track.hpp"
 #include "attach/vulkan_layer/hooks.hpp"
-#include "attach/vulkan_layer/host_track.hpp"
 #include "attach/vulkan_layer/registry.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 
 namespace {
 // Runs what a completion brings with it; a fault of ours in it costs the recording, never the program.
@@ -190,4 +190,4 @@ std::span<const NamedHook> wait_hooks() noexcept {
     return kHooks;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -1,21 +1,23 @@
-#include "attach/vulkan_layer/config.hpp"
+#include "attach/session/config.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 std::map<std::string, std::string> g_environment;
 
 LayerConfig read(std::map<std::string, std::string> environment) {
     g_environment = std::move(environment);
-    return read_config([](const char* name) -> const char* {
-        const auto found = g_environment.find(name);
-        return found == g_environment.end() ? nullptr : found->second.c_str();
-    });
+    return read_config(
+        [](const char* name) -> const char* {
+            const auto found = g_environment.find(name);
+            return found == g_environment.end() ? nullptr : found->second.c_str();
+        },
+        "LAPWING_VULKAN_LAYER_DISABLE");
 }
 
 TEST(LayerConfig, WithoutAFileTheLayerStaysOut) {
@@ -118,4 +120,4 @@ TEST(LayerConfig, BadValuesTurnItOffAndNameThemselves) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -5,7 +5,7 @@
 
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::FakeCommand;
@@ -289,4 +289,4 @@ INSTANTIATE_TEST_SUITE_P(EachCall, LayerCopyFaults,
                                            std::tuple{"MapMemory", 2}));
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

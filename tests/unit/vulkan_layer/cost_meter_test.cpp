@@ -1,4 +1,4 @@
-#include "attach/vulkan_layer/cost_meter.hpp"
+#include "attach/session/cost_meter.hpp"
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 TEST(LayerCostMeter, FirstCallOfAThreadCountsOnce) {
@@ -55,4 +55,4 @@ TEST(LayerCostMeter, ACallThatWasInterruptedCountsForItselfAlone) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -3,7 +3,7 @@
 
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::fence;
@@ -112,4 +112,4 @@ TEST_F(LayerFamilies, WorkOnOneQueueIsReadWhileAnotherIsBusy) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -4,10 +4,10 @@
 #include <thread>
 #include <vector>
 
+#include "attach/session/label_table.hpp"
 #include "attach/vulkan_layer/label_stack.hpp"
-#include "attach/vulkan_layer/label_table.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 std::string text(const std::string* label) {
@@ -147,4 +147,4 @@ TEST(LabelTable, ThreadsAgreeOnPointers) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -3,7 +3,7 @@
 
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::FakeDriver;
@@ -230,4 +230,4 @@ INSTANTIATE_TEST_SUITE_P(EachCall, LayerLaneFaults,
                                            "MapMemory", "CreateQueryPool"));
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

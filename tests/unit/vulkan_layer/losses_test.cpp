@@ -3,7 +3,7 @@
 
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::fence;
@@ -116,4 +116,4 @@ TEST(LayerLosses, WorkThatIsNotTimedIsCountedAndBreaksTheChain) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

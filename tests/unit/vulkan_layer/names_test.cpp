@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 struct LabelCase {
@@ -105,4 +105,4 @@ TEST(MakeSite, CopiesHaveNoKernelAndOnlyTheNameTheyWereGiven) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

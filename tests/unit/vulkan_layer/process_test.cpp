@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "attach/vulkan_layer/output_file.hpp"
-#include "attach/vulkan_layer/process_command.hpp"
+#include "attach/session/output_file.hpp"
+#include "attach/session/process_command.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 class OutputFile : public testing::Test {
@@ -119,4 +119,4 @@ TEST(Command, OwnWordsAreThoseOfThisTest) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -1,8 +1,8 @@
-#include "attach/vulkan_layer/queue_clock.hpp"
+#include "attach/session/queue_clock.hpp"
 
 #include <gtest/gtest.h>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 constexpr int64_t kUs = 1000;
@@ -44,4 +44,4 @@ TEST(LayerQueueClock, AnchoredStampsAreNotShifted) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

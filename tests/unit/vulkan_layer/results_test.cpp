@@ -3,7 +3,7 @@
 
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::fence;
@@ -172,4 +172,4 @@ TEST(LayerResults, ElsewhereFinishedWorkIsReadWhileLaterWorkRuns) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

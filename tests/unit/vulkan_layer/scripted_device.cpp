@@ -4,9 +4,9 @@
 
 namespace lapwing::testing {
 
-using vulkan_layer::CommandBuffer;
-using vulkan_layer::Counters;
-using vulkan_layer::SubmitTicket;
+using attach::Counters;
+using attach::vulkan_layer::CommandBuffer;
+using attach::vulkan_layer::SubmitTicket;
 
 namespace {
 VkCommandPool pool(uint32_t family) {
@@ -20,18 +20,18 @@ ScriptedDevice::ScriptedDevice(uint32_t every) {
 
 ScriptedDevice::~ScriptedDevice() = default;
 
-vulkan_layer::Device& ScriptedDevice::device() {
+attach::vulkan_layer::Device& ScriptedDevice::device() {
     if (device_ != nullptr) return *device_;
     config.out = "unused";
     std::unique_ptr<Recorder> recorder = make_stream_recorder(stream);
-    EXPECT_TRUE(recorder->process(vulkan_layer::Session::describe_process(config)).ok());
-    session_ = std::make_unique<vulkan_layer::Session>(config, std::move(recorder));
+    EXPECT_TRUE(recorder->process(attach::Session::describe_process(config)).ok());
+    session_ = std::make_unique<attach::Session>(config, std::move(recorder));
     table_ = FakeDriver::device_table();
     const vulkan::DeviceTraits traits =
         vulkan::describe_device(FakeDriver::instance_table(), FakeDriver::physical_device(), VK_API_VERSION_1_3, {});
-    vulkan_layer::CopyStore::Setup setup;
+    attach::vulkan_layer::CopyStore::Setup setup;
     FakeDriver::instance_table().GetPhysicalDeviceMemoryProperties(FakeDriver::physical_device(), &setup.memory);
-    device_ = std::make_unique<vulkan_layer::Device>(FakeDriver::device(), table_, traits, setup, *session_);
+    device_ = std::make_unique<attach::vulkan_layer::Device>(FakeDriver::device(), table_, traits, setup, *session_);
     while (!empty_pairs && device_->queues().wants_empty_pair(true)) {
     }
     for (uint32_t family = 0; family < driver.families.size(); ++family) {
@@ -71,14 +71,14 @@ VkResult ScriptedDevice::submit(std::initializer_list<CommandBuffer*> buffers, V
 
 VkResult ScriptedDevice::submit_to(VkQueue queue, std::initializer_list<CommandBuffer*> buffers, VkFence fence,
                                    VkResult answer, bool run) {
-    vulkan_layer::SubmitContents contents;
+    attach::vulkan_layer::SubmitContents contents;
     contents.batches.push_back({static_cast<uint32_t>(buffers.size()), takes_copies});
     contents.signals = signals;
     for (const CommandBuffer* buffer : buffers) contents.recordings.push_back(buffer->recording());
     const SubmitTicket ticket = device().queues().begin_submit(queue, fence, contents, tick());
     last_submit_.clear();
     copies_behind_.clear();
-    for (const vulkan_layer::SubmitContents::Insert& inserted : contents.inserts)
+    for (const attach::vulkan_layer::SubmitContents::Insert& inserted : contents.inserts)
         if (!inserted.in_front) copies_behind_.push_back(inserted.at);
     auto insert = contents.inserts.begin();
     uint32_t position = 0;

@@ -27,28 +27,28 @@ public:
 
     FakeDriver driver;
     RecordedStream stream;
-    vulkan_layer::LayerConfig config;    ///< taken at the first use of `device()`
-    bool empty_pairs = false;            ///< likewise: whether recordings may begin with one, as they do in programs
+    attach::LayerConfig config;    ///< taken at the first use of `device()`
+    bool empty_pairs = false;      ///< likewise: whether recordings may begin with one, as they do in programs
 
-    [[nodiscard]] vulkan_layer::Device& device();
-    [[nodiscard]] vulkan_layer::Session& session() { return device().session(); }
+    [[nodiscard]] attach::vulkan_layer::Device& device();
+    [[nodiscard]] attach::Session& session() { return device().session(); }
 
-    [[nodiscard]] std::unique_ptr<vulkan_layer::CommandBuffer> command_buffer(uint32_t family = 0);
+    [[nodiscard]] std::unique_ptr<attach::vulkan_layer::CommandBuffer> command_buffer(uint32_t family = 0);
     /// Begins a recording, one-time unless told otherwise.
-    void begin(vulkan_layer::CommandBuffer& buffer,
+    void begin(attach::vulkan_layer::CommandBuffer& buffer,
                VkCommandBufferUsageFlags flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     /// Begins a recording and puts `dispatches` into it.
-    void record(vulkan_layer::CommandBuffer& buffer, uint32_t dispatches,
+    void record(attach::vulkan_layer::CommandBuffer& buffer, uint32_t dispatches,
                 VkCommandBufferUsageFlags flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
-    void command(vulkan_layer::CommandBuffer& buffer, SpanKind kind = SpanKind::kDispatch);
+    void command(attach::vulkan_layer::CommandBuffer& buffer, SpanKind kind = SpanKind::kDispatch);
 
     /// Submits; the fake device runs it at once unless `run` is false.
-    VkResult submit(std::initializer_list<vulkan_layer::CommandBuffer*> buffers, VkFence fence = VK_NULL_HANDLE,
+    VkResult submit(std::initializer_list<attach::vulkan_layer::CommandBuffer*> buffers, VkFence fence = VK_NULL_HANDLE,
                     VkResult answer = VK_SUCCESS, bool run = true);
-    VkResult submit_to(VkQueue queue, std::initializer_list<vulkan_layer::CommandBuffer*> buffers, VkFence fence,
-                       VkResult answer = VK_SUCCESS, bool run = true);
-    bool takes_copies = true;                                     ///< of submits from now on
-    std::vector<vulkan_layer::SubmitContents::Signal> signals;    ///< of submits from now on
+    VkResult submit_to(VkQueue queue, std::initializer_list<attach::vulkan_layer::CommandBuffer*> buffers,
+                       VkFence fence, VkResult answer = VK_SUCCESS, bool run = true);
+    bool takes_copies = true;                                             ///< of submits from now on
+    std::vector<attach::vulkan_layer::SubmitContents::Signal> signals;    ///< of submits from now on
     /// Runs what the last submit carried, in order.
     void run_last_submit();
     /// The places of the last submit's command buffers that a copy was inserted behind.
@@ -70,9 +70,9 @@ private:
     int64_t now_ns_ = 1'000'000'000'000;
     uint64_t next_buffer_ = 0x70000;
     vulkan::DeviceTable table_;
-    std::unique_ptr<vulkan_layer::Session> session_;
-    std::unique_ptr<vulkan_layer::Device> device_;
-    std::map<const vulkan_layer::CommandBuffer*, VkCommandBuffer> handles_;
+    std::unique_ptr<attach::Session> session_;
+    std::unique_ptr<attach::vulkan_layer::Device> device_;
+    std::map<const attach::vulkan_layer::CommandBuffer*, VkCommandBuffer> handles_;
     std::vector<std::size_t> copies_behind_;
     std::vector<VkCommandBuffer> last_submit_;    // with the layer's own among them
 };

@@ -1,15 +1,15 @@
 // Completion by every means a program has, host tracks, and names that change.
-#include "attach/vulkan_layer/session.hpp"
+#include "attach/session/session.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-#include "attach/vulkan_layer/host_track.hpp"
+#include "attach/session/host_track.hpp"
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::FakeDriver;
@@ -339,4 +339,4 @@ TEST(LayerNames, HandlesThatComeBackAreNewPipelines) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -5,7 +5,7 @@
 
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::FakeDriver;
@@ -196,4 +196,4 @@ TEST(LayerArming, OneStepInNIsTimedTheFirstIncludedAndAllAreCounted) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

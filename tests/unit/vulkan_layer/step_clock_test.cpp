@@ -1,8 +1,8 @@
-#include "attach/vulkan_layer/step_clock.hpp"
+#include "attach/session/step_clock.hpp"
 
 #include <gtest/gtest.h>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 constexpr StepClock::Work kWork{.dispatches = 4, .begun = 4};
@@ -108,4 +108,4 @@ TEST(StepClock, AScopeAroundTheWholeProgramIsIgnoredAfterAWhile) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "attach/vulkan_layer/step_clock.hpp"
+#include "attach/session/step_clock.hpp"
 #include "unit/vulkan_layer/scripted_device.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::fence;
@@ -217,4 +217,4 @@ TEST_F(LayerSteps, TheRecordingSaysHowStepsWereFound) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

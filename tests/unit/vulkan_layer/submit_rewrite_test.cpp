@@ -5,7 +5,7 @@
 
 #include "unit/vulkan_fake_driver.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach::vulkan_layer {
 namespace {
 
 using testing::FakeDriver;
@@ -149,4 +149,4 @@ TEST(SubmitRewrite, SecondFormCarriesMasksAndSemaphoresToo) {
 }
 
 }    // namespace
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach::vulkan_layer

@@ -10,15 +10,15 @@
 #include <span>
 #include <string>
 
-#include "attach/vulkan_layer/config.hpp"
-#include "attach/vulkan_layer/counters.hpp"
-#include "attach/vulkan_layer/label_table.hpp"
-#include "attach/vulkan_layer/step_clock.hpp"
-#include "attach/vulkan_layer/step_labels.hpp"
+#include "attach/session/config.hpp"
+#include "attach/session/counters.hpp"
+#include "attach/session/label_table.hpp"
+#include "attach/session/step_clock.hpp"
+#include "attach/session/step_labels.hpp"
 #include "lapwing/recorder.hpp"
 #include "lapwing/site_table.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Calls of the program that show up on its threads' host tracks.
 enum class HostCall : uint8_t {
@@ -30,8 +30,12 @@ enum class HostCall : uint8_t {
     kWaitSemaphores,
     kFenceStatus,
     kSemaphoreValue,
+    kFinish,
+    kWaitForEvents,
+    kBlockingTransfer,
+    kEventStatus,
 };
-inline constexpr std::size_t kHostCallCount = 8;
+inline constexpr std::size_t kHostCallCount = 12;
 
 /// Names devices, tracks and sites, counts, finds steps, and hands everything to the recorder.
 /// Shape:   opened at the first device, never destroyed: threads of the program may be in a hook while it exits.
@@ -78,6 +82,7 @@ public:
     struct Submitted {
         uint32_t step = kNoStep;
         bool stamped = false;    ///< it is to be stamped: see stamps_submits()
+        bool armed = false;      ///< its step is timed, at a level that times
     };
     /// See StepClock. A step that closes is announced.
     Submitted submitted(int64_t now_ns, const StepClock::Work& work);
@@ -131,4 +136,4 @@ private:
     const std::unique_ptr<Recorder> recorder_;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -1,4 +1,4 @@
-#include "attach/vulkan_layer/process_command.hpp"
+#include "attach/session/process_command.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace {
 constexpr std::size_t kMaxBytes = 4096;
@@ -59,4 +59,4 @@ std::vector<std::string> own_command_words() {
     return words;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -8,7 +8,7 @@
 #include "lapwing/perfetto.hpp"
 #include "lapwing/result.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Creates the file this process may write: `path` where no other process of the run has created it, else
 /// `path`.`pid`, or `path`.`pid`-2 and so on where an older process had that number. Two writers of one file would
@@ -25,4 +25,4 @@ namespace lapwing::vulkan_layer {
 /// Shape:   returns one line for the user about a value that was refused, else nothing.
 [[nodiscard]] std::string read_file_options(const char* (*get)(const char* name), PerfettoWriterOptions& options);
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

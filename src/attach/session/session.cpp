@@ -1,23 +1,24 @@
-#include "attach/vulkan_layer/session.hpp"
+#include "attach/session/session.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "attach/vulkan_layer/host_time.hpp"
-#include "attach/vulkan_layer/output_file.hpp"
-#include "attach/vulkan_layer/process_command.hpp"
+#include "attach/session/host_time.hpp"
+#include "attach/session/output_file.hpp"
+#include "attach/session/process_command.hpp"
 #include "lapwing/perfetto.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace {
 // TrackId is 16 bits; a program that starts threads for ever shares the last numbers.
 constexpr uint32_t kMaxTracks = 60'000;
 
 constexpr std::array<const char*, kHostCallCount> kHostCallNames = {
-    "vkQueueSubmit",   "vkQueueSubmit2",   "vkQueueWaitIdle",  "vkDeviceWaitIdle",
-    "vkWaitForFences", "vkWaitSemaphores", "vkGetFenceStatus", "vkGetSemaphoreCounterValue",
+    "vkQueueSubmit",   "vkQueueSubmit2",   "vkQueueWaitIdle",   "vkDeviceWaitIdle",
+    "vkWaitForFences", "vkWaitSemaphores", "vkGetFenceStatus",  "vkGetSemaphoreCounterValue",
+    "clFinish",        "clWaitForEvents",  "blocking transfer", "clGetEventInfo",
 };
 }    // namespace
 
@@ -126,7 +127,7 @@ void Session::host_span(TrackId track, HostCall call, bool polled, int64_t begin
 Session::Submitted Session::submitted(int64_t now_ns, const StepClock::Work& work) {
     const StepClock::Submitted submitted = steps_.submitted(now_ns, work);
     if (announce_step(submitted.closed)) publish_stats(false);
-    return {submitted.step, submitted.armed && stamps_submits()};
+    return {submitted.step, submitted.armed && stamps_submits(), submitted.armed};
 }
 
 void Session::withdrawn(const StepClock::Work& work) noexcept {
@@ -189,4 +190,4 @@ void Session::close(int64_t deadline_ns) {
     static_cast<void>(recorder_->close_within(deadline_ns));
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

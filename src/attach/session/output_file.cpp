@@ -1,4 +1,4 @@
-#include "attach/vulkan_layer/output_file.hpp"
+#include "attach/session/output_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <limits>
 #include <string_view>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace {
 constexpr mode_t kMode = 0644;
@@ -89,4 +89,4 @@ std::string read_file_options(const char* (*get)(const char* name), PerfettoWrit
     return {};
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

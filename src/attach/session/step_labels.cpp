@@ -1,9 +1,9 @@
-#include "attach/vulkan_layer/step_labels.hpp"
+#include "attach/session/step_labels.hpp"
 
 #include <mutex>
 #include <utility>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 std::unique_ptr<StepLabels> StepLabels::of(const StepRule& rule) {
     if (rule.kind != StepRule::Kind::kLabel) return nullptr;
@@ -26,4 +26,4 @@ bool StepLabels::begins_step(const char* label, LabelTable& labels) {
     return begins;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -1,4 +1,4 @@
-// What the environment asks of the layer. Read once a process; `lapwing run` sets it.
+// What the environment asks of a layer. Read once a process; `lapwing run` sets it.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 #include "lapwing/perfetto.hpp"
 #include "lapwing/step_rule.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// LAPWING_OUT       the recording's file; absent or empty = the layer stays out of the way altogether
-/// LAPWING_VULKAN_LAYER_DISABLE
+/// `disable` (LAPWING_VULKAN_LAYER_DISABLE, ...)
 ///                   not empty: as if LAPWING_OUT were
 /// LAPWING_LEVEL     off, basic, lane or kernel (default kernel)
 /// LAPWING_STEP      what makes a step: parse_step_rule() (default sync)
@@ -30,8 +30,8 @@ struct LayerConfig {
     [[nodiscard]] bool active() const noexcept { return !out.empty() && problem.empty() && level != Level::kOff; }
 };
 
-/// Shape:   `get` answers like std::getenv.
+/// Shape:   `get` answers like std::getenv; `disable` names the variable that turns this layer off.
 /// Errors:  none returned: a bad value is described in `problem`.
-[[nodiscard]] LayerConfig read_config(const char* (*get)(const char* name));
+[[nodiscard]] LayerConfig read_config(const char* (*get)(const char* name), const char* disable);
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -9,7 +9,7 @@
 #include "lapwing/backend.hpp"
 #include "lapwing/stamp.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Unwraps, aligns and judges the stamps of one queue. Timestamps of two queues are not comparable by the specification
 /// (Vulkan 1.3, vkCmdWriteTimestamp), so each has its own.
@@ -59,6 +59,11 @@ public:
         restarts_ = alignment_.restarts();
     }
 
+    /// One moment of the device's clock lay inside a host interval, apart from what is being placed.
+    void moment(uint64_t tick, int64_t before_ns, int64_t after_ns) noexcept {
+        alignment_.bracket(tick, tick, HostNs{before_ns}, HostNs{after_ns});
+    }
+
     /// What was placed last ends here: what follows is placed behind it.
     void ends_at(int64_t host_ns) noexcept { placed_ns_ = std::max(placed_ns_, host_ns); }
     /// A duration on the device, exactly.
@@ -91,4 +96,4 @@ private:
     int64_t shift_ns_ = 0;    // added to what the alignment says
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

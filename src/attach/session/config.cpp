@@ -1,11 +1,11 @@
-#include "attach/vulkan_layer/config.hpp"
+#include "attach/session/config.hpp"
 
 #include <string_view>
 #include <utility>
 
-#include "attach/vulkan_layer/output_file.hpp"
+#include "attach/session/output_file.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace {
 using Get = const char* (*)(const char* name);
@@ -28,11 +28,11 @@ void read(LayerConfig& config, Get get, const char* name, Value& value, Parse&& 
 
 }    // namespace
 
-LayerConfig read_config(Get get) {
+LayerConfig read_config(Get get, const char* disable) {
     LayerConfig config;
     config.out = text_of(get("LAPWING_OUT"));
-    // The loader knows this variable for the implicit layer only.
-    if (config.out.empty() || !text_of(get("LAPWING_VULKAN_LAYER_DISABLE")).empty()) return {};
+    // The Vulkan loader knows this variable for the implicit layer only.
+    if (config.out.empty() || !text_of(get(disable)).empty()) return {};
     read(config, get, "LAPWING_LEVEL", config.level, parse_level);
     read(config, get, "LAPWING_STEP", config.step, parse_step_rule);
     read(config, get, "LAPWING_EVERY", config.arming.every, parse_every);
@@ -46,4 +46,4 @@ LayerConfig read_config(Get get) {
     return config;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "attach/vulkan_layer/session.hpp"
+#include "attach/session/session.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// A call of the calling thread that took from `begin_ns` to `end_ns` and got what it asked for.
 /// Shape:   it ends a run of polls of the same call, as one span over the run. A status or value that was asked for
@@ -18,4 +18,4 @@ void record_host_call(Session& session, HostCall call, int64_t begin_ns, int64_t
 /// Cost:    hot: no lock, no allocation; programs spin in such calls.
 void note_poll(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns) noexcept;
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

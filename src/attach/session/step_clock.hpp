@@ -10,7 +10,7 @@
 #include "lapwing/sink.hpp"
 #include "lapwing/step_rule.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Finds steps from submits, completions and labels, over all devices of a process, and arms them.
 ///
@@ -122,4 +122,4 @@ private:
     bool begins_next_ = false;    // the next submit with a command buffer begins a step
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

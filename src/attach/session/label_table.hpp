@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Interns texts: equal texts give the same pointer, which stays valid as long as the table.
 /// Shape:   at most `capacity` texts and `max_bytes` bytes; beyond that every new text is `other()`, so a program that
@@ -32,4 +32,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

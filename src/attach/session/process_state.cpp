@@ -1,4 +1,4 @@
-#include "attach/vulkan_layer/process_state.hpp"
+#include "attach/session/process_state.hpp"
 
 #include <pthread.h>
 
@@ -7,9 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "attach/vulkan_layer/registry.hpp"
-
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 std::atomic<bool> detail::g_live{false};
 
@@ -22,35 +20,42 @@ std::mutex& state_mutex() noexcept {
     return *mutex;
 }
 Session* g_session = nullptr;
+constinit std::atomic<const LayerIdentity*> g_layer{nullptr};
+
+const LayerIdentity& this_layer() noexcept {
+    static constexpr auto nothing = []() noexcept {};
+    static constexpr LayerIdentity kNobody{"layer", "LAPWING_LAYER_DISABLE", nothing, nothing, nothing, nothing};
+    const LayerIdentity* const identity = g_layer.load(std::memory_order_acquire);
+    return identity == nullptr ? kNobody : *identity;
+}
 bool g_tried = false;
 std::atomic<bool> g_forked{false};
 
 void say(const std::string& problem) noexcept {
-    std::fprintf(stderr, "lapwing: Vulkan layer off: %s\n", problem.c_str());
+    std::fprintf(stderr, "lapwing: %s off: %s\n", this_layer().title, problem.c_str());
 }
 
 // Registered when the first device was created, so it runs before whatever the program and its driver registered
-// earlier. The device may be gone in all but name: no Vulkan call is made from here.
+// earlier.
 void at_exit() noexcept {
     if (g_forked.load(std::memory_order_relaxed)) return;
     if (!detail::g_live.exchange(false, std::memory_order_acq_rel)) return;
-    registry().each_device([](Device& device) { device.queues().abandon_at_exit(); });
+    this_layer().settle_at_exit();
     g_session->publish_stats(true);
     g_session->close(kCloseDeadlineNs);
 }
 
-// A child owns none of the parent's device handles, its writer thread or its file. Locks that a hook needs before it
-// sees that it is off are taken across the fork, so that the child finds them free.
+// A child owns none of the parent's device handles, its writer thread or its file.
 void before_fork() noexcept {
-    registry().lock_for_fork();
+    this_layer().lock_for_fork();
 }
 void after_fork_in_parent() noexcept {
-    registry().unlock_in_parent();
+    this_layer().unlock_in_parent();
 }
 void after_fork_in_child() noexcept {
     g_forked.store(true, std::memory_order_relaxed);
     detail::g_live.store(false, std::memory_order_relaxed);
-    registry().renew_lock_in_child();
+    this_layer().renew_locks_in_child();
 }
 
 Session* open_session() {
@@ -64,7 +69,6 @@ Session* open_session() {
     // `lapwing run` expects other names and joins the files; where nobody does, whoever looks for the file must know.
     if (const std::string& path = session.value()->path(); path != config.out && config.file.run_id == 0)
         std::fprintf(stderr, "lapwing: %s is there already: recording to %s\n", config.out.c_str(), path.c_str());
-    static_cast<void>(registry());
     if (std::atexit(at_exit) != 0 || pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
         say("the process has no room for exit handlers");
         session.value()->close(kCloseDeadlineNs);
@@ -74,9 +78,14 @@ Session* open_session() {
 }
 }    // namespace
 
+void identify_layer(const LayerIdentity& identity) noexcept {
+    g_layer.store(&identity, std::memory_order_release);
+}
+
 const LayerConfig& process_config() {
     static const LayerConfig& config = *[] {
-        auto* const read = new LayerConfig(read_config([](const char* name) -> const char* { return getenv(name); }));
+        auto* const read = new LayerConfig(
+            read_config([](const char* name) -> const char* { return getenv(name); }, this_layer().disable_variable));
         if (!read->problem.empty()) say(read->problem);
         return read;
     }();
@@ -98,4 +107,4 @@ Session* process_session() noexcept {
     return process_live() ? g_session : nullptr;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -1,9 +1,9 @@
-#include "attach/vulkan_layer/step_clock.hpp"
+#include "attach/session/step_clock.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace {
 constexpr uint32_t kMaxIdleInScope = 8;
@@ -171,4 +171,4 @@ void StepClock::describe(RecordingStats& stats) const noexcept {
         stats.budget_share_ppm = static_cast<int64_t>(std::llround(*share * kPpm));
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

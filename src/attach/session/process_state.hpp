@@ -3,14 +3,31 @@
 
 #include <atomic>
 
-#include "attach/vulkan_layer/config.hpp"
-#include "attach/vulkan_layer/session.hpp"
+#include "attach/session/config.hpp"
+#include "attach/session/session.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace detail {
 extern std::atomic<bool> g_live;    // constant-initialised: hooks may run before and after everything else
 }    // namespace detail
+
+/// What one layer is, to what all layers share. Each is a library with a process state of its own.
+struct LayerIdentity {
+    const char* title;               ///< "Vulkan layer"
+    const char* disable_variable;    ///< see read_config()
+    /// The process exits: what can still be had of the spans in flight is handed to the session, within a bounded time.
+    void (*settle_at_exit)() noexcept;
+    /// Locks that a hook needs before it sees that the layer is off, taken across a fork so that the child finds them
+    /// free.
+    void (*lock_for_fork)() noexcept;
+    void (*unlock_in_parent)() noexcept;
+    void (*renew_locks_in_child)() noexcept;
+};
+
+/// Says which layer this is: before process_config() and process_session() are first asked.
+/// Shape:   `identity` lives as long as the process.
+void identify_layer(const LayerIdentity& identity) noexcept;
 
 /// Whether hooks do anything. Hot: one relaxed load. False before the first device, in fork children, after exit().
 [[nodiscard]] inline bool process_live() noexcept {
@@ -26,4 +43,4 @@ extern std::atomic<bool> g_live;    // constant-initialised: hooks may run befor
 ///          children and after exit().
 [[nodiscard]] Session* process_session() noexcept;
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

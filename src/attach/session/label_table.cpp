@@ -1,11 +1,11 @@
-#include "attach/vulkan_layer/label_table.hpp"
+#include "attach/session/label_table.hpp"
 
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 struct LabelTable::State {
     mutable std::shared_mutex mutex;
@@ -47,4 +47,4 @@ std::size_t LabelTable::size() const {
     return state_->texts.size();
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -5,10 +5,10 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "attach/vulkan_layer/label_table.hpp"
+#include "attach/session/label_table.hpp"
 #include "lapwing/step_rule.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Matches labels against the expression of a label rule.
 /// Threads: any; a shared lock a call, an exclusive one for a label that was not seen before.
@@ -28,4 +28,4 @@ private:
     std::unordered_map<const std::string*, bool> known_;    // bounded by the table of labels
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

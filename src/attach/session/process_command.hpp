@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// The words joined by spaces; the values of options and variables whose name looks like a secret's (token, key,
 /// password, secret, auth) are replaced by "***": `--api-key VALUE`, `--api-key=VALUE`, `TOKEN=VALUE`.
@@ -14,4 +14,4 @@ namespace lapwing::vulkan_layer {
 /// The words of this process's own command line; empty where the kernel does not say.
 [[nodiscard]] std::vector<std::string> own_command_words();
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "attach/vulkan_layer/counters.hpp"
-#include "attach/vulkan_layer/host_time.hpp"
+#include "attach/session/counters.hpp"
+#include "attach/session/host_time.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Adds the time of one hook, less the driver call in its middle, to `hook_ns`.
 /// Cost:    four clock reads; hooks that run a thousand times a step measure one call of many and count it for all.
@@ -67,4 +67,4 @@ private:
     uint64_t spent_ns_ = 0;
 };
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -1,4 +1,4 @@
-#include "attach/vulkan_layer/host_track.hpp"
+#include "attach/session/host_track.hpp"
 
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 namespace {
 constexpr int64_t kPollPauseNs = 100'000'000;
@@ -60,7 +60,7 @@ bool goes_on(HostCall call, int64_t begin_ns) noexcept {
 }
 
 bool is_status(HostCall call) noexcept {
-    return call == HostCall::kFenceStatus || call == HostCall::kSemaphoreValue;
+    return call == HostCall::kFenceStatus || call == HostCall::kSemaphoreValue || call == HostCall::kEventStatus;
 }
 }    // namespace
 
@@ -84,4 +84,4 @@ void note_poll(Session& session, HostCall call, int64_t begin_ns, int64_t end_ns
     t_thread.last_poll_ns = end_ns;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

@@ -7,7 +7,7 @@
 #include "lapwing/loss.hpp"
 #include "lapwing/sink.hpp"
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Relaxed counters that any thread may raise. The fields mean what those of RecordingStats mean.
 struct Counters {
@@ -36,4 +36,4 @@ struct Counters {
 /// Units:   ns.
 inline std::atomic<uint64_t> g_start_ns{0};
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach

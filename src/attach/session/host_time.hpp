@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace lapwing::vulkan_layer {
+namespace lapwing::attach {
 
 /// Now on CLOCK_MONOTONIC, the clock that every span is placed on.
 /// Units:   nanoseconds.
@@ -15,4 +15,4 @@ namespace lapwing::vulkan_layer {
     return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-}    // namespace lapwing::vulkan_layer
+}    // namespace lapwing::attach
