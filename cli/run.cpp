@@ -105,7 +105,8 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
                 " started outlive it, and record to " + shown + " if they use a GPU");
             return;
         }
-        say("warning: " + program + " used no GPU API that Lapwing can see: it opened no Vulkan device" +
+        say("warning: " + program +
+            " used no GPU API that Lapwing can see: it opened no Vulkan device and made no OpenCL queue" +
             why_nothing(end));
         return;
     }
@@ -127,7 +128,7 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
         return;
     }
     if (did_nothing(totals.value(), end.signalled)) {
-        say("warning: " + program + " opened Vulkan but " +
+        say("warning: " + program + " opened a GPU but " +
             (end.signalled ? "saw no GPU work complete" : "dispatched nothing") + why_nothing(end));
         return;
     }
@@ -152,6 +153,7 @@ int run(const RunOptions& options) {
     if (!place) return fail(kOwnFailure, place.error().message);
 
     const LayerSettings settings{.folder = folder.value(),
+                                 .opencl = find_opencl_layer(),
                                  .output = place->path(),
                                  .level = options.level,
                                  .step = options.step,
@@ -215,8 +217,8 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
     add_file_options(*command, options->file);
     command->prefix_command();
     command->footer(
-        "Settings of yours are kept and added to: VK_INSTANCE_LAYERS, VK_LAYER_PATH, VK_ADD_LAYER_PATH and\n"
-        "GGML_VK_DEBUG_MARKERS, which makes ggml name its operations.\n\n"
+        "Settings of yours are kept and added to: VK_INSTANCE_LAYERS, VK_LAYER_PATH, VK_ADD_LAYER_PATH,\n"
+        "OPENCL_LAYERS and GGML_VK_DEBUG_MARKERS, which makes ggml name its operations.\n\n"
         "A program that is killed loses the last second of its recording at most. If lapwing itself is killed (kill "
         "-9),\n"
         "the program goes on and its recording with it: only the joining of files at the end is left undone.");

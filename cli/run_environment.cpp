@@ -69,6 +69,15 @@ Result<std::string> find_layer_folder() {
                      ": build it (it needs libvulkan-dev), or install Lapwing again"};
 }
 
+std::string find_opencl_layer() {
+    std::error_code error;
+    const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+    const fs::path library = (executable.parent_path() / LAPWING_LIBRARY_FOLDER / "liblapwing_opencl_layer.so");
+    for (const fs::path& path : {executable.parent_path() / "../lib/liblapwing_opencl_layer.so", library})
+        if (fs::exists(path, error)) return path.lexically_normal().string();
+    return {};
+}
+
 std::vector<std::string> program_environment(std::vector<std::string> user, const LayerSettings& settings) {
     const std::string layers = value_of(user, "VK_INSTANCE_LAYERS");
     if (!has_entry(layers, kLayerName))
@@ -79,6 +88,10 @@ std::vector<std::string> program_environment(std::vector<std::string> user, cons
     const std::string paths = value_of(user, path_variable);
     if (!has_entry(paths, settings.folder))
         set_variable(user, path_variable, paths.empty() ? settings.folder : paths + ":" + settings.folder);
+
+    const std::string opencl_layers = value_of(user, "OPENCL_LAYERS");
+    if (!settings.opencl.empty() && !has_entry(opencl_layers, settings.opencl))
+        set_variable(user, "OPENCL_LAYERS", settings.opencl + (opencl_layers.empty() ? "" : ":" + opencl_layers));
 
     if (find_variable(user, "GGML_VK_DEBUG_MARKERS") == nullptr) set_variable(user, "GGML_VK_DEBUG_MARKERS", "1");
     set_variable(user, "LAPWING_OUT", settings.output);

@@ -18,9 +18,14 @@ inline constexpr const char* kLayerName = "VK_LAYER_LAPWING_timing";
 /// Errors:  kNotFound naming the folders that were looked in.
 [[nodiscard]] Result<std::string> find_layer_folder();
 
-/// What the layer is told.
+/// The library of the OpenCL layer: beside this executable in the build tree, under its prefix when installed. Empty
+/// where it was not built.
+[[nodiscard]] std::string find_opencl_layer();
+
+/// What the layers are told.
 struct LayerSettings {
-    std::string folder{};    ///< of the manifest
+    std::string folder{};    ///< of the Vulkan layer's manifest
+    std::string opencl{};    ///< library of the OpenCL layer; empty = none
     std::string output{};    ///< absolute path of the recording
     std::string level{};     ///< "off", "basic", "lane" or "kernel"
     std::string step{};    ///< these five as parse_step_rule() and the parsers of arming.hpp take them; empty = not set
@@ -36,6 +41,7 @@ struct LayerSettings {
 ///          VK_INSTANCE_LAYERS: our layer is added. Which layer stands above which is not decided there: the loader
 ///          (1.3.239) stacks them in the order in which it finds their manifests. VK_LAYER_PATH: the folder is appended
 ///          where the user set it, because the loader then looks nowhere else; otherwise VK_ADD_LAYER_PATH gets it.
+///          OPENCL_LAYERS: our layer comes first, which is the place nearest to the driver; those of the user stay.
 ///          GGML_VK_DEBUG_MARKERS: 1 unless the user set it. LAPWING_OUT, _LEVEL, _STEP, _EVERY, _SKIP, _DURATION,
 ///          _BUDGET and those of `recording`: set, to nothing where there is no value, so that the user's own cannot
 ///          slip through.
