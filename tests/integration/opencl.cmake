@@ -50,5 +50,5 @@ function(lapwing_opencl_tests script)
   endforeach()
 endfunction()
 
-lapwing_opencl_tests(opencl_layer_test)
+lapwing_opencl_tests(opencl_layer_test TIMEOUT 300)
 lapwing_opencl_tests(opencl_programs_test LABELS programs SLOW Piglit TIMEOUT 400)
