@@ -16,6 +16,9 @@
 #include "commands.hpp"
 #include "lapwing/clock.hpp"
 #include "lapwing/result.hpp"
+#ifdef LAPWING_CLI_CUDA
+#include "lapwing/cuda_devices.hpp"
+#endif
 #ifdef LAPWING_CLI_OPENCL
 #include "lapwing/opencl_devices.hpp"
 #endif
@@ -163,6 +166,34 @@ BackendState describe_opencl() {
     return out;
 }
 
+BackendState describe_cuda() {
+    BackendState out{.name = "cuda", .summary = "times GPU work of CUDA programs", .devices = {}};
+#ifdef LAPWING_CLI_CUDA
+    const Result<std::vector<CudaDeviceInfo>> found = list_cuda_devices();
+    if (!found) {
+        out.reason = found.error().message;
+        return out;
+    }
+    for (const CudaDeviceInfo& info : found.value()) {
+        Device device{.index = uint32_t(out.devices.size()),
+                      .name = info.name,
+                      .type = "gpu",
+                      .driver = "CUDA " + info.driver,
+                      .resolution_ns = info.resolution_ns,
+                      .valid_bits = 64,
+                      .calibrated = true,
+                      .calibration = "by events between two readings of the host's clock",
+                      .notes = {}};
+        if (!info.capability.empty()) device.notes.emplace_back("compute capability " + info.capability);
+        device.notes.emplace_back("the resolution is the documented one; this backend has not been run on hardware");
+        out.devices.push_back(std::move(device));
+    }
+#else
+    out.reason = "not in this build: configure with -DLAPWING_BACKEND_CUDA=ON and build again";
+#endif
+    return out;
+}
+
 nlohmann::ordered_json known(double value) {
     return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
@@ -226,7 +257,8 @@ std::string to_text(const BackendState& backend) {
 int run_devices(const std::string& format) {
     if (format != "text" && format != "json")
         return fail(kBadUse, "--format '" + format + "' is not one of: text, json");
-    const std::vector<BackendState> backends = {describe_cpu(), describe_sim(), describe_vulkan(), describe_opencl()};
+    const std::vector<BackendState> backends = {describe_cpu(), describe_sim(), describe_vulkan(), describe_opencl(),
+                                                describe_cuda()};
     std::string text;
     if (format == "json")
         text = to_json(backends);

@@ -115,7 +115,7 @@ class BadRecording(CommandTest):
 class Devices(CommandTest):
     def test_every_backend_is_listed(self):
         backends = json.loads(self.lapwing("devices", "--format", "json").stdout)["backends"]
-        self.assertEqual([backend["name"] for backend in backends], ["cpu", "sim", "vulkan", "opencl"])
+        self.assertEqual([backend["name"] for backend in backends], ["cpu", "sim", "vulkan", "opencl", "cuda"])
 
     def test_host_clock_is_described(self):
         cpu = json.loads(self.lapwing("devices", "--format", "json").stdout)["backends"][0]
@@ -135,10 +135,18 @@ class Devices(CommandTest):
         self.assertEqual(opencl["devices"], [])
         self.assertTrue(opencl["reason"])
 
+    def test_cuda_has_devices_or_a_reason_that_says_what_to_do(self):
+        result = self.lapwing("devices", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        cuda = json.loads(result.stdout)["backends"][4]
+        self.assertEqual(bool(cuda["devices"]), not cuda["reason"])
+        if not cuda["devices"]:
+            self.assertRegex(cuda["reason"], "install|/dev/nvidia|restart|LAPWING_BACKEND_CUDA|code [0-9]")
+
     def test_text_names_every_backend(self):
         result = self.lapwing("devices")
         self.assertEqual(result.returncode, 0, result.stderr)
-        for name in ("cpu", "sim", "vulkan"):
+        for name in ("cpu", "sim", "vulkan", "cuda"):
             self.assertIn(name, result.stdout)
 
     def test_unknown_format_is_refused(self):
