@@ -54,6 +54,7 @@
 #include "lapwing/profile_checks.hpp"       // IWYU pragma: export
 #include "lapwing/profile_events.hpp"       // IWYU pragma: export
 #include "lapwing/range_hooks.hpp"          // IWYU pragma: export
+#include "lapwing/read_trace.hpp"           // IWYU pragma: export
 #include "lapwing/record.hpp"               // IWYU pragma: export
 #include "lapwing/recorder.hpp"             // IWYU pragma: export
 #include "lapwing/report.hpp"               // IWYU pragma: export

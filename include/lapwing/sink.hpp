@@ -23,8 +23,8 @@ struct ClockInfo {
     std::optional<double> drift_ppm{};        ///< host ns gained per million device ns; absent = not known (yet)
     std::optional<int64_t> residual_ns{};     ///< what the last clock pair was off from its prediction; absent = none
     uint64_t clock_steps = 0;                 ///< how often one of the clocks was seen to step
-    std::optional<int64_t> floor_ns{};        ///< what a pair of stamps with nothing between reads; absent = not measured
-    uint32_t floor_pairs = 0;                 ///< floor_ns is the median of so many
+    std::optional<int64_t> floor_ns{};    ///< what a pair of stamps with nothing between reads; absent = not measured
+    uint32_t floor_pairs = 0;             ///< floor_ns is the median of so many
 };
 
 /// A device whose spans are in the stream. Numbered from 1.
@@ -58,8 +58,9 @@ enum class TrackKind : uint8_t {
 struct TrackInfo {
     TrackId id = 0;
     TrackKind kind = TrackKind::kDeviceQueue;
-    uint32_t device = 0;    ///< DeviceInfo::id; 0 for host threads
-    std::string name;       ///< "queue 0", "thread 4711"
+    uint32_t device = 0;      ///< DeviceInfo::id; 0 for host threads
+    std::string name;         ///< "queue 0", "thread 4711"
+    std::string process{};    ///< process id as a foreign trace writes it; empty = that of the last ProcessInfo
 };
 
 /// A finished step: see ProcessInfo::step. By default the work between two moments at which the program has seen all it

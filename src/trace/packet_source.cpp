@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "trace/fields.hpp"
+#include "trace/open_error.hpp"
 
 namespace lapwing::trace {
 
@@ -20,15 +20,6 @@ namespace {
 constexpr std::size_t kBufferBytes = 256 * 1024;
 constexpr std::size_t kLeastBufferBytes = 512;
 constexpr uint64_t kMaxPacketBytes = 64u << 20;    // our packets are smaller than a buffer; a larger length is damage
-
-Error open_error(const std::string& path, int error) {
-    if (error == ENOENT || error == ENOTDIR)
-        return {Errc::kNotFound, error, "'" + path + "' does not exist: check the name"};
-    const char* const remedy = error == EACCES || error == EPERM ? "; ask its owner for permission to read it"
-                               : error == EISDIR                 ? "; give the recording (.pftrace) in it"
-                                                                 : "; copy it to another disk, or record again";
-    return {Errc::kUnreadable, error, "cannot read '" + path + "': " + std::generic_category().message(error) + remedy};
-}
 
 }    // namespace
 
@@ -66,6 +57,13 @@ Result<PacketSource> PacketSource::open(const std::string& path) {
                         small ? std::max(kLeastBufferBytes, static_cast<std::size_t>(info.st_size)) : kBufferBytes);
     if (known && S_ISDIR(info.st_mode))
         return Error{Errc::kUnreadable, EISDIR, "'" + path + "' is a folder: give the recording (.pftrace) in it"};
+    return source;
+}
+
+PacketSource PacketSource::adopt(std::string name, int fd, std::string_view head) {
+    PacketSource source(std::move(name), fd, std::max(kBufferBytes, head.size()));
+    std::copy(head.begin(), head.end(), source.buffer_.begin());
+    source.end_ = head.size();
     return source;
 }
 

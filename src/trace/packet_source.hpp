@@ -24,6 +24,8 @@ public:
 
     /// Errors:  kNotFound, kUnreadable naming the path and the remedy.
     [[nodiscard]] static Result<PacketSource> open(const std::string& path);
+    /// Goes on with an open file or pipe of which `head` was read already; the descriptor is closed at the end.
+    [[nodiscard]] static PacketSource adopt(std::string name, int fd, std::string_view head);
 
     PacketSource(PacketSource&& other) noexcept;
     PacketSource& operator=(PacketSource&& other) noexcept;

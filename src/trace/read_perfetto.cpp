@@ -1,6 +1,7 @@
 #include "lapwing/perfetto.hpp"
 #include "trace/packet_source.hpp"
 #include "trace/perfetto_reader.hpp"
+#include "trace/read_packets.hpp"
 #include "trace/sniff.hpp"
 
 namespace lapwing {
@@ -18,10 +19,8 @@ Error not_a_recording(const std::string& path, std::string_view head) {
 
 }    // namespace
 
-Result<ReadSummary> read_perfetto(const std::string& path, SpanSink& sink) {
-    Result<PacketSource> opened = PacketSource::open(path);
-    if (!opened.ok()) return opened.error();
-    PacketSource& source = *opened;
+Result<ReadSummary> trace::read_packets(PacketSource& source, SpanSink& sink) {
+    const std::string& path = source.path();
     const std::string_view head = source.peek();
     if (source.error().code != Errc::kOk) return source.error();
     if (!trace::begins_like_recording(head)) return not_a_recording(path, head);
@@ -50,6 +49,12 @@ Result<ReadSummary> read_perfetto(const std::string& path, SpanSink& sink) {
     summary.bytes = source.bytes();
     if (Status status = reader.finish(summary); !status.ok()) return status.error();
     return summary;
+}
+
+Result<ReadSummary> read_perfetto(const std::string& path, SpanSink& sink) {
+    Result<PacketSource> opened = PacketSource::open(path);
+    if (!opened.ok()) return opened.error();
+    return trace::read_packets(*opened, sink);
 }
 
 }    // namespace lapwing

@@ -32,3 +32,9 @@ if(Python3_FOUND)
                    $<TARGET_FILE:write_random_recording> ${PROJECT_SOURCE_DIR}/src/trace/lapwing_trace.proto)
   set_tests_properties(trace_outside_reader PROPERTIES TIMEOUT 120)
 endif()
+
+# Other tools' traces.
+lapwing_test(
+  chrome_read_test
+  SOURCES trace/decimal_time_test.cpp trace/chrome_read_test.cpp
+  LIBRARIES lapwing::trace Libdeflate::Libdeflate)
