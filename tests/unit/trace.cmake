@@ -38,3 +38,9 @@ lapwing_test(
   chrome_read_test
   SOURCES trace/decimal_time_test.cpp trace/chrome_read_test.cpp
   LIBRARIES lapwing::trace Libdeflate::Libdeflate)
+# Real files beside the project, where they are there.
+lapwing_test(
+  chrome_facts_test
+  SOURCES trace/chrome_facts_test.cpp
+  LIBRARIES lapwing::trace
+  ENVIRONMENT LAPWING_TRACE_DATA=${PROJECT_SOURCE_DIR}/../shared/data/traces)
