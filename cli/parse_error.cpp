@@ -67,13 +67,20 @@ std::string explain_for(const CLI::App& command, const CLI::ParseError& error,
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
         return option_of(error) + " needs a value behind it";
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return explain_conversion(error.what());
+    if (std::string(error.what()) == "reference is required" || std::string(error.what()) == "candidate is required")
+        return name + " needs two files: lapwing " + name + " REFERENCE CANDIDATE";
     if (std::string(error.what()) == "file is required") return name + " needs a file: lapwing " + name + " FILE";
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
         const std::vector<std::string> extra = command.remaining();
         const std::string first = extra.empty() ? std::string{} : extra.front();
         if (first.starts_with("-")) return name + " does not know '" + first + "'";
+        std::string takes;
+        for (const CLI::Option* option : command.get_options())
+            if (option->get_positional()) takes += (takes.empty() ? "" : " ") + option->get_type_name();
         return name + " does not take '" + first + "': it takes " +
-               (command.get_option_no_throw("file") != nullptr ? "one file" : "options only");
+               (takes == "FILE" ? "one file"
+                : takes.empty() ? "options only"
+                                : takes + " and options");
     }
     return one_line(error.what());
 }

@@ -107,7 +107,7 @@ void print_outcome(const RunOptions& options, const std::string& shown, const Re
         }
         say("warning: " + program +
             " used no GPU API that Lapwing can see: it opened no Vulkan device and made no OpenCL queue" +
-            why_nothing(end));
+            why_nothing(end) + (place.has_earlier() ? "; " + shown + " is still that of an earlier run" : ""));
         return;
     }
     // The layer makes the file when the program opens a device, and writes its head at once.

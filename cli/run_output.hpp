@@ -24,6 +24,9 @@ public:
     /// Absolute.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
+    /// Whether an earlier recording was set aside: settle() puts it back where this run makes none.
+    [[nodiscard]] bool has_earlier() const noexcept { return !earlier_.empty(); }
+
     /// Paths of the recordings that child processes of this run left beside it (FILE.<pid>), sorted.
     [[nodiscard]] std::vector<std::string> children() const;
 

@@ -5,6 +5,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -123,6 +125,14 @@ int run_tune(const TuneOptions& options) {
         model = std::move(*given);
     }
     std::vector<Run> runs;
+    for (auto file = options.files.begin(); file != options.files.end(); ++file) {
+        std::error_code ignored;
+        const auto same = std::find_if(options.files.begin(), file, [&](const std::string& earlier) {
+            return earlier == *file || std::filesystem::equivalent(earlier, *file, ignored);
+        });
+        if (same != file)
+            return fail(kBadUse, *file + " is given twice: one run counts once, and cannot be held out from itself");
+    }
     for (const std::string& file : options.files) {
         Result<Run> run = load(file, options, peaks ? &*peaks : nullptr);
         if (!run.ok()) return fail(kBadUse, run.error().message);

@@ -163,9 +163,10 @@ void note_steps(const Report& report, Notes& notes) {
     const char* const what = lanes ? "steps were" : "kernels were";
     if (lanes)
         notes.tell(
-            "kernels were not timed: level lane times whole steps, by two stamps around each submit; --level kernel "
-            "times "
-            "each kernel");
+            "kernels were not timed: a span of level lane goes from a step's first command to its last on a queue, "
+            "with "
+            "the pauses between its submits, so GPU and busy times here are upper bounds; --level kernel times each "
+            "kernel");
     if (report.sampling)
         notes.tell(
             fmt::format("{} timed in {} of {} steps: counts and totals are those of the timed steps, \"all "
@@ -200,10 +201,10 @@ void note_floor(const Report& report, Notes& notes) {
     if (subtracted && !measured)
         notes.warn("nothing was subtracted: this recording does not say what an empty pair of stamps reads");
     if (subtracted && measured)
-        notes.tell(
-            fmt::format("rows are without what an empty pair of stamps reads; {} shorter than that and count as 0; busy "
-                        "time, steps and the headline are as they were read",
-                        counted(below, "span was", "spans were")));
+        notes.tell(fmt::format(
+            "rows are without what an empty pair of stamps reads; {} shorter than that and count as 0; busy "
+            "time, steps and the headline are as they were read",
+            counted(below, "span was", "spans were")));
     if (!subtracted && below != 0)
         notes.tell(
             fmt::format("{} no more than an empty pair of stamps on its device: what such work takes cannot be told "

@@ -55,6 +55,11 @@ std::vector<ReportNote> roofline_notes(const Report& report) {
                                "mixture of experts reads only the experts that it uses",
                                named(wrong), to_text(report.arithmetic.value_or(Arithmetic::kF32)))});
     if (!report.arithmetic) return out;
+    if (!has_work(report))
+        out.push_back(
+            {false,
+             "no row has a share of a roof: the program states no FLOPs and no bytes of its work (Site::flops and "
+             "Site::bytes, BrickProfiler::set_brick_work)"});
     for (const uint32_t id : without) {
         const auto device = std::find_if(report.devices.begin(), report.devices.end(),
                                          [id](const DeviceInfo& each) { return each.id == id; });

@@ -56,6 +56,12 @@ BottleneckPrediction bottleneck_of_run(const RunConfig& config, const TunerProfi
         profile != nullptr && profile->attention_ns + profile->ffn_ns + profile->norm_ns > 0 && profile->total_ns > 0;
     out = categories ? detail::category_rule(*profile) : detail::config_rule(config);
     if (categories && profile->by_label) out.evidence += ", by the labels of its operations";
+    if (out.bottleneck == BottleneckClass::kLaunchBound && profile != nullptr && profile->gpu_share) {
+        // Measured before guessed: what the device waits for are not launches.
+        out.bottleneck = BottleneckClass::kUnknown;
+        out.evidence +=
+            percent("; but the device works %.1f %% of a step's wall time, so it is not launches", *profile->gpu_share);
+    }
     out.confidence.reset();    // the rule's number was never measured
     return out;
 }

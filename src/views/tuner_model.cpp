@@ -217,12 +217,15 @@ Result<TunerModel::Prediction> TunerModel::predict(const RunConfig& config, cons
 }
 
 std::string TunerModel::describe() const {
-    char text[192];
+    char text[256];
     std::snprintf(
         text, sizeof text,
-        "trained on %llu runs of %llu configurations; off by %.1f %% on average on held-out %s, %.1f %% at worst",
+        "trained on %llu runs of %llu configuration%s; off by %.1f %% on average on held-out %s, %.1f %% at "
+        "worst",
         static_cast<unsigned long long>(data_.runs), static_cast<unsigned long long>(data_.configurations),
-        100 * data_.validation_error, data_.by_configuration ? "configurations" : "runs", 100 * data_.worst_error);
+        data_.configurations == 1 ? "" : "s", 100 * data_.validation_error,
+        data_.by_configuration ? "configurations" : "runs of the same configurations, which says nothing of others",
+        100 * data_.worst_error);
     return text;
 }
 

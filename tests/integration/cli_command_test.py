@@ -38,6 +38,9 @@ class Command(CommandTest):
                                 (["report", "--top", "--by", "op", "a"], "--top '--by' is not a whole number"),
                                 (["report", "a", "--width", "wide"], "--width 'wide' is not a whole number"),
                                 (["devices", "x"], "devices does not take 'x': it takes options only"),
+                                (["divergence", "a", "b", "c"],
+                                 "divergence does not take 'c': it takes A B and options"),
+                                (["divergence", "a"], "divergence needs two files: lapwing divergence REFERENCE "),
                                 (["bench", "--format"], "--format needs a value behind it")):
             self.assert_refused(self.lapwing(*arguments), 2, said, f"see: lapwing {arguments[0]} --help")
 

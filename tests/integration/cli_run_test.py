@@ -240,6 +240,13 @@ class Outcome(CommandTest):
         self.assertEqual(result.returncode, 3)
         self.assert_one_line(result.stderr, "warning: sh used no GPU API that Lapwing can see", "Vulkan")
 
+    def test_recording_of_an_earlier_run_is_not_passed_off_as_that_of_one_that_recorded_nothing(self):
+        self.lapwing("run", "-o", "x.pftrace", "--", WRITE_RECORDING, "--spans", "7")
+        before = (self.folder / "x.pftrace").read_bytes()
+        result = self.lapwing("run", "-o", "x.pftrace", "--", "true")
+        self.assert_one_line(result.stderr, "true used no GPU API", "; x.pftrace is still that of an earlier run")
+        self.assertEqual((self.folder / "x.pftrace").read_bytes(), before)
+
     def test_vulkan_without_a_dispatch_gets_one_warning_that_names_the_remedy(self):
         result = self.run_writer()
         self.assertEqual(result.returncode, 0)

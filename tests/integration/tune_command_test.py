@@ -90,6 +90,12 @@ class Tune(Recordings):
         self.assertAlmostEqual(answer["throughput"]["roofline_cap"], 1185.19, places=2)
         check_schema(self, "tuner", answer)
 
+    def test_one_run_given_twice_is_refused(self):
+        self.recording("x.pftrace", 2_000_000, batch_size=1)
+        result = self.lapwing("tune", "--train", "m.lwt", "x.pftrace", f"{self.folder}/x.pftrace")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("x.pftrace is given twice: one run counts once", result.stderr)
+
     def test_training_states_its_error_and_predicts(self):
         for batch in range(1, 13):
             self.recording(f"{batch}.pftrace", 1_000_000 + 20_000 * batch, batch_size=batch)
