@@ -67,6 +67,7 @@
 #include "lapwing/sink.hpp"                 // IWYU pragma: export
 #include "lapwing/site_table.hpp"           // IWYU pragma: export
 #include "lapwing/span.hpp"                 // IWYU pragma: export
+#include "lapwing/span_filter.hpp"          // IWYU pragma: export
 #include "lapwing/span_tee.hpp"             // IWYU pragma: export
 #include "lapwing/stamp.hpp"                // IWYU pragma: export
 #include "lapwing/statistics.hpp"           // IWYU pragma: export

@@ -23,3 +23,4 @@ if(Python3_FOUND)
   set_tests_properties(ReportSchema.TakesTheApprovedReportsAndRefusesSpoiledOnes PROPERTIES
     SKIP_RETURN_CODE 77 TIMEOUT 60)
 endif()
+lapwing_test(span_filter_test SOURCES span_filter_test.cpp LIBRARIES lapwing::views)
