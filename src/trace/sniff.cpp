@@ -48,9 +48,8 @@ std::string describe_foreign(std::string_view head) {
         if (head.starts_with(signature.bytes)) return std::string(signature.text);
     const std::string_view text = skip_blanks(head);
     if (!text.empty() && (text[0] == '{' || text[0] == '['))
-        return "it looks like Chrome trace JSON or another JSON file (`lapwing report` reads traces): give a recording "
-               "made by "
-               "`lapwing run -o FILE.pftrace`";
+        return "it looks like Chrome trace JSON or another JSON file: give a recording made by `lapwing run -o "
+               "FILE.pftrace`";
     if (head.starts_with("\x0a"))
         return "it looks like a Perfetto trace that another tool wrote: only Lapwing's own recordings carry what a "
                "report needs";
