@@ -419,6 +419,8 @@ Result<ClockAnchor> CudaBackend::Impl::find_anchor() {
         const HostNs after = now();
         if (code == kSuccess) {
             const OriginChain::Answer answer = chain.place(anchor);
+            // After a pause the tick is as coarse as the pause was long: it counts as the truth from here on.
+            if (answer.code == kSuccess && answer.past_newest_ns >= OriginChain::kHopNs) promote(anchor, answer.ticks);
             if (answer.code == kSuccess)
                 return ClockAnchor{.device = Ticks{answer.ticks},
                                    .host = HostNs{before.value + (after.value - before.value) / 2},

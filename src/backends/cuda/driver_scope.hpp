@@ -21,9 +21,9 @@ public:
         relaxed_ = code_ == kSuccess;
     }
     ~DriverScope() {
-        if (relaxed_) cu_.ExchangeCaptureMode(&mode_);
         Context popped = nullptr;
-        if (pushed_) cu_.CtxPopCurrent(&popped);
+        if (relaxed_) insist([&] { return cu_.ExchangeCaptureMode(&mode_); });
+        if (pushed_) insist([&] { return cu_.CtxPopCurrent(&popped); });
     }
     DriverScope(const DriverScope&) = delete;
     DriverScope& operator=(const DriverScope&) = delete;
@@ -36,6 +36,13 @@ public:
     [[nodiscard]] const char* call() const noexcept { return call_; }
 
 private:
+    // The thread is the program's: it is left as it was found, also where the driver refuses once.
+    template <class Call>
+    static void insist(Call call) noexcept {
+        for (int i = 0; i < 3; ++i)
+            if (const Code code = call(); code == kSuccess || code == kDeinitialized) return;
+    }
+
     const EntryPoints& cu_;
     const char* call_ = "";
     Code code_ = kSuccess;

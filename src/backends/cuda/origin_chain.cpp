@@ -51,22 +51,26 @@ uint32_t OriginChain::newest_not_after(uint64_t ticks) noexcept {
     return low;
 }
 
-// `about` is rounded coarsely, so the origins beside the one that it names are tried by their sign.
+// `about` is rounded coarsely: the two origins around the event are found by the sign of its distance to each. It is
+// measured from the nearer one. Which one that is, and both distances, are monotone in the event's time, and neither
+// half may reach beyond the middle: so order is kept.
 OriginChain::Answer OriginChain::place_before_newest(Event event, uint64_t about) noexcept {
-    uint32_t index = newest_not_after(about);
-    Distance distance = measure(at(index), event);
-    while (distance.code == kSuccess && distance.before && index > 0) distance = measure(at(--index), event);
-    if (distance.code != kSuccess) return {.code = distance.code};
-    if (distance.before) return {.ticks = at(0).ticks - std::min(distance.ns, at(0).ticks - 1)};
-    while (at(index).ticks + distance.ns >= at(index + 1).ticks) {
-        if (index + 2 == count_) return {.ticks = at(index + 1).ticks};    // it is before the newest: known already
-        const Distance next = measure(at(index + 1), event);
-        if (next.code != kSuccess) return {.code = next.code};
-        if (next.before) return {.ticks = at(index + 1).ticks};
-        ++index;
-        distance = next;
+    uint32_t index = std::min(newest_not_after(about), count_ - 2);
+    Distance from_left = measure(at(index), event);
+    while (from_left.code == kSuccess && from_left.before && index > 0) from_left = measure(at(--index), event);
+    if (from_left.code != kSuccess) return {.code = from_left.code};
+    if (from_left.before) return {.ticks = at(0).ticks - std::min(from_left.ns, at(0).ticks - 1)};
+    Distance from_right = measure(at(index + 1), event);
+    while (from_right.code == kSuccess && !from_right.before && index + 2 < count_) {
+        from_left = from_right;
+        from_right = measure(at(++index + 1), event);
     }
-    return {.ticks = at(index).ticks + distance.ns};
+    if (from_right.code != kSuccess) return {.code = from_right.code};
+    const uint64_t left = at(index).ticks;
+    const uint64_t right = at(index + 1).ticks;
+    const uint64_t half = (right - left) / 2;
+    if (from_right.ns <= half) return {.ticks = right - from_right.ns};
+    return {.ticks = left + std::min(from_left.ns, right - half - left)};
 }
 
 Event OriginChain::append(Event event, uint64_t ticks) noexcept {

@@ -10,8 +10,8 @@ namespace lapwing::cuda {
 
 /// Events whose ticks are known, in the order of time; each one's ticks were measured from the one before it.
 ///
-/// A stamp is measured from the newest origin that is not after it. A float's rounding never reverses an order and its
-/// sign is exact, so ticks measured so never run backwards, wherever the origins lie.
+/// A stamp past the newest origin is measured from that one, an earlier one from the nearer of the two around it. A
+/// float's rounding never reverses an order and its sign is exact, so ticks never run backwards, wherever origins lie.
 ///
 /// Rounding: half a step of a float at that many milliseconds: none below 8.4 ms (a step is less than a nanosecond),
 /// 4 ns below 134 ms, 30 ns at a second.

@@ -91,6 +91,8 @@ void FakeCuda::run(StreamState& stream) {
                     start = std::max(start, other->busy_until_ns);
         }
         stream.busy_until_ns = start + command.work_ns;
+        stream.worked_ns += command.work_ns;
+        if (command.event != nullptr) stream.stamps.push_back(device_ns(stream.busy_until_ns));
         if (command.event != nullptr && command.event->recordings == command.recording) {
             command.event->stamp_ns = stream.busy_until_ns;
             command.event->waiting = false;
@@ -182,6 +184,14 @@ int FakeCuda::primary_references(int device) const {
 uint64_t FakeCuda::records_on(Stream stream) const {
     const Lock lock(mutex_);
     return streams_.at(stream)->records;
+}
+std::vector<uint64_t> FakeCuda::stamps_on(Stream stream) const {
+    const Lock lock(mutex_);
+    return streams_.at(stream)->stamps;
+}
+uint64_t FakeCuda::worked_ns(Stream stream) const {
+    const Lock lock(mutex_);
+    return streams_.at(stream)->worked_ns;
 }
 std::vector<std::string> FakeCuda::misuses() const {
     const Lock lock(mutex_);

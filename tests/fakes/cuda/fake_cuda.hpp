@@ -86,6 +86,9 @@ public:
     [[nodiscard]] uint64_t live_own_streams() const;    ///< made through the driver's interface
     [[nodiscard]] int primary_references(int device) const;
     [[nodiscard]] uint64_t records_on(Stream stream) const;
+    /// The device's time of every event that was recorded on the stream and came through, in their order. Units: ns.
+    [[nodiscard]] std::vector<uint64_t> stamps_on(Stream stream) const;
+    [[nodiscard]] uint64_t worked_ns(Stream stream) const;    ///< what the program's work took in total
     /// Sentences: use of what is destroyed, a null stream, calls after unload, ...
     [[nodiscard]] std::vector<std::string> misuses() const;
     [[nodiscard]] std::size_t context_depth() const;    ///< of this thread
@@ -125,6 +128,8 @@ private:
         bool is_legacy = false;
         uint64_t busy_until_ns = 0;
         uint64_t records = 0;
+        uint64_t worked_ns = 0;
+        std::vector<uint64_t> stamps{};
         std::deque<Command> waiting{};
         int capture = cuda::kCaptureStatusNone;
         int capture_mode = 0;

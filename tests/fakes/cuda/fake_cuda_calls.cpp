@@ -233,7 +233,8 @@ struct FakeCudaCalls {
         FAKE_TRY(fake.forbid_while_captured("cuEventElapsedTime"));
         if (!first->recorded || !last->recorded || first->context != last->context) return kInvalidHandle;
         if (first->captured || last->captured) return kCapturedEvent;
-        if (!complete(fake, *first) || !complete(fake, *last)) return kNotReady;
+        for (const FakeCuda::EventState* event : {first, last})
+            if (event->waiting || event->stamp_ns > fake.clock_ns_) return kNotReady;
         const auto a = static_cast<int64_t>(fake.device_ns(first->stamp_ns));
         const auto b = static_cast<int64_t>(fake.device_ns(last->stamp_ns));
         *ms = static_cast<float>(static_cast<double>(b - a) * 1e-6);
