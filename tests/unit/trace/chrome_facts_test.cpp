@@ -106,8 +106,8 @@ TEST_P(ChromeFacts, AreFoundExactly) {
     expect_same(figures_of(sink, false), facts.all);
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, ChromeFacts, testing::ValuesIn(kFacts), [](const auto& info) {
-    const std::string name = info.param.file;
+INSTANTIATE_TEST_SUITE_P(Traces, ChromeFacts, testing::ValuesIn(kFacts), [](const auto& each) {
+    const std::string name = each.param.file;
     return name.substr(0, name.find('.'));
 });
 
