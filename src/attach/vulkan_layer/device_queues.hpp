@@ -91,8 +91,8 @@ public:
     /// again and again, and would carry the stamp each time. Hot: one load.
     [[nodiscard]] bool wants_empty_pair(bool one_time) noexcept {
         uint32_t left = empty_pairs_left_.load(std::memory_order_relaxed);
-        while (left != 0 && !empty_pairs_left_.compare_exchange_weak(left, one_time ? left - 1 : 0,
-                                                                     std::memory_order_relaxed)) {
+        while (left != 0 &&
+               !empty_pairs_left_.compare_exchange_weak(left, one_time ? left - 1 : 0, std::memory_order_relaxed)) {
         }
         return left != 0;
     }

@@ -200,8 +200,8 @@ void DeviceQueues::read_empty_pair(Queue& queue, const Submission& submission, c
     const StampPlace begin{&execution, first};
     const StampPlace end{&execution, {first.chunk, static_cast<uint16_t>(first.query + 1)}};
     if (!stamp_ready(begin) || !stamp_ready(end)) return;
-    const SpanTime time = queue.clock.judge(stamp_ticks(begin), stamp_ticks(end), submission.submitted_ns,
-                                            submission.completed_ns);
+    const SpanTime time =
+        queue.clock.judge(stamp_ticks(begin), stamp_ticks(end), submission.submitted_ns, submission.completed_ns);
     if (!time.lost) floor_.add(queue.clock.to_ns(time.duration_ticks));
 }
 
